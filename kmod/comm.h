@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A communicator in the kernel: one engine, its links, and the threads that run
+ * the engine.
+ *
+ * Locking.  comm->lock (mutex) is the engine's lock: every call into core and
+ * every poll of a transport is made under it.  comm->link_lock (mutex) protects
+ * the table of links and bring-up; it is taken before comm->lock.  Transports
+ * never take either: they queue what arrives, call hcomm_comm_kick(), and are
+ * polled.  A kick may come from any context, interrupts included.
+ *
+ * Who runs the engine.  The launching ioctl first, then a waiter, else the
+ * worker.  hcomm_comm_kick() wakes a sleeping waiter of the context if there is
+ * one and queues the worker otherwise; whoever leaves with work undone queues
+ * the worker.
+ *
+ * End.  shutdown: BYE when the process closes in good order and no run is in
+ * flight, else a fault (ABORTED or, when it was killed, PEER_DIED) that goes to
+ * all peers as ABORT; then every link is stopped (nothing lands after), runs
+ * are failed, the transports' parts end.  A run's completion after a fault is
+ * reported only when no transport can touch its memory any more.
+ */
+#ifndef HCOMM_COMM_H
+#define HCOMM_COMM_H
+
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include "core/engine.h"
+#include "memobj.h"
+#include "object.h"
+
+struct hcomm_comm;
+struct hcomm_link;
+struct net;
+
+/**
+ * struct hcomm_link_stats - counters, for sysfs; written under comm->lock
+ */
+struct hcomm_link_stats {
+	u64 tx_bytes;
+	u64 tx_msgs;
+	u64 rx_bytes;
+	u64 rx_msgs;
+	u64 retries;		/* sends that found no room */
+	u64 errors;		/* failed work requests, refused messages */
+};
+
+/**
+ * struct hcomm_link_info - facts of a link, for sysfs and LINK_OPEN
+ * @device: name of the device, empty for none
+ * @qp_num: queue pair number, 0 for none
+ * @qp_state: text, empty for none
+ * @mtu: path MTU in bytes, 0 for none
+ */
+struct hcomm_link_info {
+	char device[64];
+	u32 qp_num;
+	char qp_state[16];
+	u32 mtu;
+};
+
+/**
+ * struct hcomm_link - link to one peer
+ *
+ * Embedded first in the transport's link, which link_alloc() made and
+ * link_free() frees.  Owned by the communicator from then on, until the
+ * communicator ends.
+ *
+ * @el: the engine's end
+ * @comm: communicator
+ * @transport: transport
+ * @peer: rank
+ * @state: enum hcomm_link_state; changed only by hcomm_link_set_state()
+ * @state_lock: protects @state and @error; taken in any context
+ * @error: negative errno, for FAILED
+ * @reason: enum hcomm_fault_reason, for FAILED
+ * @rtt_ns: round trip measured while VERIFYING
+ * @stats: counters
+ * @dev: sysfs device
+ * @handled: FAILED or CLOSED or READY was told to the engine (comm->lock)
+ */
+struct hcomm_link {
+	struct hcomm_elink el;
+	struct hcomm_comm *comm;
+	const struct hcomm_transport *transport;
+	u32 peer;
+	enum hcomm_link_state state;
+	spinlock_t state_lock;
+	int error;
+	u32 reason;
+	u64 rtt_ns;
+	struct hcomm_link_stats stats;
+	struct device *dev;
+	enum hcomm_link_state handled;
+};
+
+/**
+ * struct hcomm_comm - communicator
+ * @obj: object
+ * @uuid: identity, the same on all ranks
+ * @secret: job secret
+ * @par: options of the engine, defaults filled in
+ * @transports: allowed HCOMM_TRANSPORT_*
+ * @connect_timeout_ms: limit of link bring-up
+ * @listen: where the RDMA transport listens
+ * @net: network namespace of the creator
+ * @node: in the module's table of local communicators
+ * @lock: the engine's lock
+ * @engine: the engine
+ * @staging: staging memory, NULL if only local links are allowed
+ * @link_lock: protects @links (pointers) and bring-up; before @lock
+ * @links: by rank, NULL: no link
+ * @peers: where the ranks are, NULL before COMM_PEERS; immutable then
+ * @link_wq: woken when a link's state changes
+ * @work: runs the engine when nobody else does
+ * @fault_work: tears the links down after a fault
+ * @tdata: per transport data, by index of the transport
+ * @dev: sysfs device
+ * @closing: no new links, launches or incoming connections
+ */
+struct hcomm_comm {
+	struct hcomm_object obj;
+	u8 uuid[16];
+	u8 secret[32];
+	struct hcomm_engine_params par;
+	u32 transports;
+	u32 connect_timeout_ms;
+	struct hcomm_addr listen;
+	struct net *net;
+	struct list_head node;
+	struct mutex lock;
+	struct hcomm_engine engine;
+	struct hcomm_memobj *staging;
+	struct mutex link_lock;
+	struct hcomm_link **links;
+	struct hcomm_peer *peers;
+	wait_queue_head_t link_wq;
+	struct work_struct work;
+	struct work_struct fault_work;
+	void *tdata[4];
+	struct device *dev;
+	bool closing;
+	/* the rest is private to comm.c, launch.c, link.c and may grow */
+	atomic_t kicks;
+	bool torn_down;
+};
+
+/**
+ * hcomm_comm_kick - something arrived for the communicator's engine
+ * @comm: communicator
+ *
+ * Any context.
+ */
+void hcomm_comm_kick(struct hcomm_comm *comm);
+
+/**
+ * hcomm_link_set_state - move a link on
+ * @link: link
+ * @state: new state
+ * @reason: enum hcomm_fault_reason, for FAILED
+ * @error: negative errno, for FAILED
+ *
+ * The one switch of the state machine.  Any context.  Refuses what is no legal
+ * transition (FAILED and CLOSED are final).  READY and FAILED kick the
+ * communicator, which tells the engine under comm->lock.
+ *
+ * Return: true if the state changed.
+ */
+bool hcomm_link_set_state(struct hcomm_link *link, enum hcomm_link_state state,
+			  u32 reason, int error);
+
+/**
+ * hcomm_link_get_locked - the link to a peer, made if there is none
+ * @comm: communicator, link_lock held
+ * @peer: other rank
+ * @transport: the transport an incoming connection came over, or NULL: choose
+ *	(local if both run on this kernel and it is allowed, else rdma)
+ *
+ * Return: the link or ERR_PTR: -EHOSTUNREACH (no transport reaches it).
+ */
+struct hcomm_link *hcomm_link_get_locked(struct hcomm_comm *comm, u32 peer,
+					 const struct hcomm_transport *transport);
+
+/**
+ * hcomm_comm_find - a communicator of this kernel
+ * @uuid: identity
+ * @rank: its rank
+ *
+ * Return: with a reference, or NULL.
+ */
+struct hcomm_comm *hcomm_comm_find(const u8 *uuid, u32 rank);
+void hcomm_comm_put(struct hcomm_comm *comm);
+
+#endif /* HCOMM_COMM_H */
