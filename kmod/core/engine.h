@@ -2,8 +2,9 @@
 /*
  * The engine of one rank of one communicator: runs verified programs over
  * links.  It knows no OS: whoever embeds it (the module, the simulator)
- * serialises all calls with one lock, feeds it what arrives, and gets news back
- * through hcomm_engine_ops.  Functions here never sleep and never call a
+ * serialises all calls with one lock, feeds it what arrives, calls
+ * hcomm_engine_run() after it fed anything, and gets news back through
+ * hcomm_engine_ops.  Functions here never sleep and never call a
  * transport function from within which the engine is called back.
  *
  * Flow of a message, by size and link:
@@ -25,10 +26,15 @@
  *
  * Why queues have fixed sizes.  Towards one engine there can be in flight on
  * one link at most: eager_slots EAGER under credit, and per run one EAGER under
- * CTS, one REQ that waits for CTS, one REQ that tells the call, one CTS, window
- * GRANTs or RTSs, and window notifications or FINs; besides three CREDITs, one
- * ABORT, one BYE and one BYE_ACK.  HCOMM_LINK_MAX_RX is that sum; a transport
- * that posts so many receives before the link is up never needs flow control.
+ * CTS, one REQ, one CTS, window GRANTs or RTSs, and window notifications or
+ * FINs; besides three CREDITs, one TELL, one TOLD, one ABORT, one BYE and one
+ * BYE_ACK.  HCOMM_LINK_MAX_RX is that sum; a transport that posts so many
+ * receives before the link is up never needs flow control.
+ *
+ * Why a mismatch can't hang.  The call travels with EAGER, REQ, GRANT and RTS.
+ * Two ranks that both wait for the other send none of these; then a run that
+ * makes no progress between two ticks TELLs its call on the links it waits for,
+ * and the peer compares it with the run of that key that it has or had.
  */
 #ifndef HCOMM_CORE_ENGINE_H
 #define HCOMM_CORE_ENGINE_H
@@ -65,7 +71,10 @@ struct hcomm_engine_params {
 };
 
 #define HCOMM_LINK_MAX_RX(p) \
-	((p)->eager_slots + (p)->max_runs * (4 + 2 * (p)->window) + 6)
+	((p)->eager_slots + (p)->max_runs * (3 + 2 * (p)->window) + 8)
+
+/* Runs whose call is remembered after they are over. */
+#define HCOMM_HISTORY		64u
 
 /**
  * enum hcomm_step_event - what trace() tells
@@ -191,13 +200,18 @@ struct hcomm_elink {
 	bool bye_sent;
 	bool bye_seen;
 	bool bye_ack_pending;
+	bool tell_pending;
+	bool tell_out;		/* TELL without TOLD */
+	bool told_pending;
+	u64 tell_run;
+	struct hcomm_call tell_call;
+	u32 writes_active;
 	u32 eager_credits;	/* EAGER we may send */
 	u32 eager_held;		/* peer's EAGER in our slots */
 	u32 credits_owed;	/* freed slots that the peer has not been told of */
 	u64 tx_count;		/* messages and writes sent, for BYE */
 	u64 rx_count;		/* messages and notifications seen */
 	u64 bye_count;		/* peer's tx_count at its BYE */
-	u64 rx_arrivals_max;	/* high-water mark */
 	struct list_head node;	/* in engine->links */
 	struct list_head pump;	/* in engine->pump when there may be work */
 	struct list_head arrivals;
@@ -235,9 +249,10 @@ struct hcomm_step_state {
  * @rts_out: RTSs without FIN
  * @grants_out: GRANTs without notification
  * @writes_out: writes without completion
+ * @left: SENDs and RECVs that are not complete
  * @req_sent: a REQ waits for its CTS
  * @cts: its CTS is here
- * @told: the call was told by a REQ, RTS or EAGER
+ * @cts_given: a CTS was sent and its EAGER is not here yet
  */
 struct hcomm_run_peer {
 	struct hcomm_elink *link;
@@ -246,9 +261,10 @@ struct hcomm_run_peer {
 	u32 rts_out;
 	u32 grants_out;
 	u32 writes_out;
+	u32 left;
 	bool req_sent;
 	bool cts;
-	bool told;
+	bool cts_given;
 };
 
 /**
@@ -280,6 +296,9 @@ struct hcomm_run {
 	u32 ready_tail;
 	u32 stage_step;		/* next step that may take staging memory */
 	u32 stage_used;		/* staging slots that it holds */
+	u64 progress;		/* chunks completed */
+	u64 progress_seen;	/* the same at the last tick */
+	u32 oldest;		/* no step below it is unfinished */
 	struct hcomm_step_state *st;
 	struct hcomm_run_peer *peers;
 };
@@ -300,12 +319,19 @@ struct hcomm_engine {
 	struct hcomm_mem *staging;
 	/* private to core */
 	struct list_head runs;
+	struct list_head finished;
 	struct list_head links;
 	struct list_head pump;
+	struct {
+		u64 run;
+		struct hcomm_call call;
+	} history[HCOMM_HISTORY];
+	u64 launches;
+	u32 narrivals;		/* in all links' lists */
+	u32 ticks;
 	u32 *stage_free;	/* stack of free staging slots */
 	u32 stage_nfree;
 	u32 stage_runs;		/* runs that hold at least one slot */
-	bool failing;		/* hcomm_engine_fail_runs() was called */
 };
 
 /**
@@ -432,6 +458,22 @@ int hcomm_engine_launch(struct hcomm_engine *e, struct hcomm_run *run,
  * Return: true if there is more to do.
  */
 bool hcomm_engine_run(struct hcomm_engine *e, u32 budget);
+
+/**
+ * hcomm_engine_tick - look for runs that stand still
+ * @e: engine
+ *
+ * To be called about every 100 ms while runs are in flight.  Only queues.
+ */
+void hcomm_engine_tick(struct hcomm_engine *e);
+
+/**
+ * hcomm_run_blame - what a run waits for
+ * @run: run in flight
+ * @step: out: its lowest unfinished step
+ * @rank: out: the peer of that step, or this rank
+ */
+void hcomm_run_blame(struct hcomm_run *run, u32 *step, u32 *rank);
 
 /**
  * hcomm_engine_fault - record a fault and tell all peers

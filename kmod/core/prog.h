@@ -75,7 +75,7 @@ struct hcomm_step_aux {
  * @deps: dependency list, owned
  * @aux: one per step
  * @succs: successor step indexes, with HCOMM_DEP_STREAM where streaming
- * @peers: distinct peers in order of first use
+ * @peers: distinct peers by ascending rank
  * @sends: step indexes of SENDs, grouped by peer, by message number
  * @recvs: step indexes of RECVs and RECV_REDUCEs, grouped by peer
  * @slots: use of each slot
@@ -142,6 +142,15 @@ int hcomm_prog_limits(u32 nsteps, u32 ndeps, u32 nslots,
 int hcomm_prog_create(struct hcomm_prog **out, const struct hcomm_prog_params *par,
 		      struct hcomm_step *steps, u32 nsteps, u32 *deps, u32 ndeps,
 		      u32 nslots, struct hcomm_prog_reject *why);
+
+/**
+ * hcomm_prog_find_peer - index of a peer
+ * @prog: program
+ * @rank: peer
+ *
+ * Return: index in prog->peers, U32_MAX if the program has nothing with it.
+ */
+u32 hcomm_prog_find_peer(const struct hcomm_prog *prog, u32 rank);
 
 /**
  * hcomm_prog_free - end a program

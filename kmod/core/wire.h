@@ -14,14 +14,14 @@
 /**
  * enum hcomm_msg_type - messages
  * @HCOMM_MSG_EAGER: a whole message of at most eager_size bytes
- * @HCOMM_MSG_REQ: the sender has this message but may not send it yet: for an
- *	eager one it lacks credit and waits for a CTS; for a larger one it tells
- *	its call, once per run and link
+ * @HCOMM_MSG_REQ: the sender has this eager message but no credit
  * @HCOMM_MSG_CTS: the eager message of a REQ may be sent now
  * @HCOMM_MSG_GRANT: the chunk may be written to addr/rkey; then notify imm
  * @HCOMM_MSG_RTS: the chunk may be read from src (links with direct access)
  * @HCOMM_MSG_FIN: the chunk of an RTS was read
  * @HCOMM_MSG_CREDIT: nothing but credits
+ * @HCOMM_MSG_TELL: the sender waits in this run; its call is this
+ * @HCOMM_MSG_TOLD: a TELL was seen
  * @HCOMM_MSG_ABORT: the communicator is dead; fault says why
  * @HCOMM_MSG_BYE: the sender leaves; it needs nothing more from this link
  * @HCOMM_MSG_BYE_ACK: everything before the BYE was seen
@@ -34,6 +34,8 @@ enum hcomm_msg_type {
 	HCOMM_MSG_RTS,
 	HCOMM_MSG_FIN,
 	HCOMM_MSG_CREDIT,
+	HCOMM_MSG_TELL,
+	HCOMM_MSG_TOLD,
 	HCOMM_MSG_ABORT,
 	HCOMM_MSG_BYE,
 	HCOMM_MSG_BYE_ACK,
@@ -51,8 +53,8 @@ enum hcomm_msg_type {
  * @run: run key
  * @msg: message number
  * @chunk: chunk index
- * @len: payload or chunk bytes; whole message bytes in a REQ
- * @call: fingerprint (EAGER, REQ, GRANT, RTS)
+ * @len: bytes of the message or chunk
+ * @call: fingerprint (EAGER, REQ, GRANT, RTS, TELL)
  * @addr: GRANT: address; BYE: number of messages sent before it
  * @rkey: GRANT: key of @addr
  * @imm: GRANT: what to notify

@@ -132,7 +132,8 @@ enum hcomm_step_op {
  * @src_off: byte offset in the source slot
  * @dst_off: byte offset in the destination slot
  * @len: bytes; a multiple of the element size where there is a dtype; may be 0
- * @dep_first: index of the first dependency in the dependency list
+ * @dep_first: index of the first dependency in the dependency list: where
+ *	those of the step before ended (0 for the first step)
  * @dep_count: number of dependencies
  * @reserved: 0
  *
@@ -180,7 +181,7 @@ enum hcomm_prog_error {
 	HCOMM_PE_SLOT,		/* slot is not below nslots */
 	HCOMM_PE_LEN,		/* too long, or not a multiple of the element size */
 	HCOMM_PE_RANGE,		/* offset + len overflows */
-	HCOMM_PE_DEP_RANGE,	/* dependency list out of bounds */
+	HCOMM_PE_DEP_RANGE,	/* dependency list out of bounds, or not in step order */
 	HCOMM_PE_DEP_ORDER,	/* dependency on this or a later step */
 	HCOMM_PE_STREAM_LEN,	/* streaming dependency between different lengths */
 	HCOMM_PE_STREAM_ORDER,	/* streaming dependency behind a plain one */

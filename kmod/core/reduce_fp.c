@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scalar reductions of floating point numbers, with integer instructions.
+ *
+ * A kernel has no portable floating point: where sections for it exist at all,
+ * most architectures let them run with the rounding and denormal mode that the
+ * interrupted process chose, and results would depend on that.  So the scalar
+ * path computes IEEE 754 sums and products itself, rounded to nearest even.
+ *
+ * Numbers are bit patterns in a u64, of a format with FRAC fraction bits and an
+ * exponent field of all ones EMAX; both are constants after inlining.
+ */
+#include "reduce_kernels.h"
+
+#define FP32_FRAC	23
+#define FP32_EMAX	0xff
+#define FP64_FRAC	52
+#define FP64_EMAX	0x7ff
+
+/* Fraction bits that are kept for rounding; the lowest one is sticky. */
+#define GUARD		3
+
+static __always_inline u64 fp_inf(u32 frac, u32 emax)
+{
+	return (u64)emax << frac;
+}
+
+static __always_inline u64 fp_sign(u32 frac, u32 emax)
+{
+	return ((u64)emax + 1) << frac;
+}
+
+static __always_inline u64 fp_nan(u32 frac, u32 emax)
+{
+	return (u64)emax << frac | 1ULL << (frac - 1);
+}
+
+/* Shift right; the lowest bit says whether any bit was lost. */
+static __always_inline u64 shr_sticky(u64 m, u32 n)
+{
+	if (!n)
+		return m;
+	if (n > 63)
+		return m != 0;
+	return m >> n | ((m << (64 - n)) != 0);
+}
+
+/*
+ * Round a significand with its leading bit at frac + GUARD, or lower when the
+ * biased exponent e is 1, and put it together.  A carry out of the significand
+ * moves on into the exponent by itself.
+ */
+static __always_inline u64 fp_round(u32 frac, u32 emax, s32 e, u64 m)
+{
+	u64 rest = m & ((1 << GUARD) - 1);
+	u64 half = 1 << (GUARD - 1);
+
+	if (e >= (s32)emax)
+		return fp_inf(frac, emax);
+	m >>= GUARD;
+	m += rest > half || (rest == half && (m & 1));
+	return ((u64)(e - 1) << frac) + m;
+}
+
+static __always_inline u64 fp_add(u32 frac, u32 emax, u64 x, u64 y)
+{
+	u64 inf = fp_inf(frac, emax), sign = fp_sign(frac, emax);
+	u64 ax = x & (sign - 1), ay = y & (sign - 1), mx, my;
+	s32 ex, ey, lead;
+
+	if (ax < ay) {
+		u64 t = x;
+
+		x = y;
+		y = t;
+		t = ax;
+		ax = ay;
+		ay = t;
+	}
+	if (ax >= inf) {
+		if (ax > inf || (ay == inf && x != y))
+			return fp_nan(frac, emax);
+		return x;
+	}
+	ex = ax >> frac;
+	ey = ay >> frac;
+	mx = (ax - ((u64)ex << frac) + ((u64)!!ex << frac)) << GUARD;
+	my = (ay - ((u64)ey << frac) + ((u64)!!ey << frac)) << GUARD;
+	ex += !ex;
+	ey += !ey;
+	my = shr_sticky(my, ex - ey);
+	if ((x ^ y) & sign) {
+		mx -= my;
+		if (!mx)
+			return 0;
+		lead = 63 - __builtin_clzll(mx);
+		lead = min_t(s32, (s32)frac + GUARD - lead, ex - 1);
+		mx <<= lead;
+		ex -= lead;
+	} else {
+		mx += my;
+		if (mx >> (frac + GUARD + 1)) {
+			mx = shr_sticky(mx, 1);
+			ex++;
+		}
+	}
+	return (x & sign) | fp_round(frac, emax, ex, mx);
+}
+
+/* The upper half of a 128-bit product, the lowest bit sticky. */
+static __always_inline u64 mul_high_sticky(u64 x, u64 y)
+{
+	u64 xl = (u32)x, xh = x >> 32, yl = (u32)y, yh = y >> 32;
+	u64 low = xl * yl;
+	u64 mid = xh * yl + (low >> 32);
+	u64 mid2 = xl * yh + (u32)mid;
+
+	return (xh * yh + (mid >> 32) + (mid2 >> 32)) |
+	       ((u32)mid2 || (u32)low);
+}
+
+static __always_inline u64 fp_mul(u32 frac, u32 emax, u64 x, u64 y)
+{
+	u64 inf = fp_inf(frac, emax), sign = fp_sign(frac, emax);
+	u64 s = (x ^ y) & sign, m;
+	s32 ex, ey, e, lead;
+
+	x &= sign - 1;
+	y &= sign - 1;
+	if (x >= inf || y >= inf) {
+		if (x > inf || y > inf || !x || !y)
+			return fp_nan(frac, emax);
+		return s | inf;
+	}
+	if (!x || !y)
+		return s;
+
+	/* Leading bits to bit 63; denormals get an exponent of 0 or below. */
+	ex = x >> frac;
+	ey = y >> frac;
+	x = x - ((u64)ex << frac) + ((u64)!!ex << frac);
+	y = y - ((u64)ey << frac) + ((u64)!!ey << frac);
+	lead = __builtin_clzll(x);
+	x <<= lead;
+	ex += !ex - (lead - (63 - (s32)frac));
+	lead = __builtin_clzll(y);
+	y <<= lead;
+	ey += !ey - (lead - (63 - (s32)frac));
+
+	/* The product has its leading bit at 63 or 62 of the upper half. */
+	e = ex + ey - (s32)(emax >> 1);
+	if (frac == FP32_FRAC)
+		m = (x >> 32) * (y >> 32);
+	else
+		m = mul_high_sticky(x, y);
+	if (m >> 63)
+		e++;
+	else
+		m <<= 1;
+	m = shr_sticky(m, 63 - frac - GUARD);
+	if (e < 1) {
+		m = shr_sticky(m, 1 - e);
+		e = 1;
+	}
+	return s | fp_round(frac, emax, e, m);
+}
+
+/* Maps the order of numbers, -0 below +0, to the order of unsigned integers. */
+static __always_inline u64 fp_key(u64 x, u64 sign)
+{
+	return x & sign ? x ^ (sign | (sign - 1)) : x | sign;
+}
+
+static __always_inline u64 fp_pick(u32 frac, u32 emax, u64 x, u64 y, bool want_max)
+{
+	u64 inf = fp_inf(frac, emax), sign = fp_sign(frac, emax);
+
+	if ((x & (sign - 1)) > inf || (y & (sign - 1)) > inf)
+		return fp_nan(frac, emax);
+	return (fp_key(x, sign) > fp_key(y, sign)) == want_max ? x : y;
+}
+
+/* ------------------------------------------------------------- 16 bit formats */
+
+#define FP16_FRAC	10
+#define FP16_EMAX	0x1f
+#define BF16_FRAC	7
+#define BF16_EMAX	0xff
+
+#define FP16_MIN_AS_FP32	0x38800000u	/* smallest normal */
+#define FP16_OVER_AS_FP32	0x47800000u	/* 65536: above all finite ones */
+#define FP16_REBIAS		((127u - 15u) << FP32_FRAC)
+
+static __always_inline u32 fp16_widen(u32 h)
+{
+	u32 sign = (h & 0x8000) << 16, a = h & 0x7fff;
+	s32 lead;
+
+	if (a >= fp_inf(FP16_FRAC, FP16_EMAX))
+		return sign | (u32)fp_inf(FP32_FRAC, FP32_EMAX) | (a & 0x3ff) << 13;
+	if (a >> FP16_FRAC)
+		return sign | ((a << 13) + FP16_REBIAS);
+	if (!a)
+		return sign;
+
+	/* a * 2^-24, with its leading bit moved to the implied place */
+	lead = 31 - __builtin_clz(a);
+	return sign | ((u32)(127 - 24 + lead) << FP32_FRAC) |
+	       ((a << (FP32_FRAC - lead)) & 0x7fffff);
+}
+
+static __always_inline u32 fp16_narrow(u32 x)
+{
+	u32 sign = (x >> 16) & 0x8000, a = x & 0x7fffffff;
+	u32 m, shift, half, rest;
+
+	if (a > fp_inf(FP32_FRAC, FP32_EMAX))
+		return fp_nan(FP16_FRAC, FP16_EMAX);
+	if (a >= FP16_OVER_AS_FP32)
+		return sign | (u32)fp_inf(FP16_FRAC, FP16_EMAX);
+	if (a >= FP16_MIN_AS_FP32) {
+		a -= FP16_REBIAS;
+		a += 0xfff + ((a >> 13) & 1);
+		return sign | a >> 13;
+	}
+
+	/* In units of 2^-24; below half of one all is zero. */
+	shift = 126 - (a >> FP32_FRAC);
+	if (shift > 24)
+		return sign;
+	m = (a & 0x7fffff) | 0x800000;
+	half = 1u << (shift - 1);
+	rest = m & ((1u << shift) - 1);
+	m >>= shift;
+	m += rest > half || (rest == half && (m & 1));
+	return sign | m;
+}
+
+static __always_inline u32 bf16_widen(u32 h)
+{
+	return h << 16;
+}
+
+static __always_inline u32 bf16_narrow(u32 x)
+{
+	if ((x & 0x7fffffff) > fp_inf(FP32_FRAC, FP32_EMAX))
+		return fp_nan(BF16_FRAC, BF16_EMAX);
+	return (x + 0x7fff + ((x >> 16) & 1)) >> 16;
+}
+
+/* -------------------------------------------------------------------- kernels */
+
+#define FP_KERNEL(name, type, expr)					\
+static void name(void *dst, const void *a, const void *b, size_t n)	\
+{									\
+	const u8 *pa = a, *pb = b;					\
+	u8 *pd = dst;							\
+	size_t i;							\
+									\
+	for (i = 0; i < n * sizeof(type); i += sizeof(type)) {		\
+		type x, y, r;						\
+									\
+		__builtin_memcpy(&x, pa + i, sizeof(x));		\
+		__builtin_memcpy(&y, pb + i, sizeof(y));		\
+		r = (type)(expr);					\
+		__builtin_memcpy(pd + i, &r, sizeof(r));		\
+	}								\
+}
+
+FP_KERNEL(fp16_sum, u16, fp16_narrow(fp_add(FP32_FRAC, FP32_EMAX, fp16_widen(x), fp16_widen(y))))
+FP_KERNEL(fp16_prod, u16, fp16_narrow(fp_mul(FP32_FRAC, FP32_EMAX, fp16_widen(x), fp16_widen(y))))
+FP_KERNEL(fp16_min, u16, fp_pick(FP16_FRAC, FP16_EMAX, x, y, false))
+FP_KERNEL(fp16_max, u16, fp_pick(FP16_FRAC, FP16_EMAX, x, y, true))
+
+FP_KERNEL(bf16_sum, u16, bf16_narrow(fp_add(FP32_FRAC, FP32_EMAX, bf16_widen(x), bf16_widen(y))))
+FP_KERNEL(bf16_prod, u16, bf16_narrow(fp_mul(FP32_FRAC, FP32_EMAX, bf16_widen(x), bf16_widen(y))))
+FP_KERNEL(bf16_min, u16, fp_pick(BF16_FRAC, BF16_EMAX, x, y, false))
+FP_KERNEL(bf16_max, u16, fp_pick(BF16_FRAC, BF16_EMAX, x, y, true))
+
+FP_KERNEL(fp32_sum, u32, fp_add(FP32_FRAC, FP32_EMAX, x, y))
+FP_KERNEL(fp32_prod, u32, fp_mul(FP32_FRAC, FP32_EMAX, x, y))
+FP_KERNEL(fp32_min, u32, fp_pick(FP32_FRAC, FP32_EMAX, x, y, false))
+FP_KERNEL(fp32_max, u32, fp_pick(FP32_FRAC, FP32_EMAX, x, y, true))
+
+FP_KERNEL(fp64_sum, u64, fp_add(FP64_FRAC, FP64_EMAX, x, y))
+FP_KERNEL(fp64_prod, u64, fp_mul(FP64_FRAC, FP64_EMAX, x, y))
+FP_KERNEL(fp64_min, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, false))
+FP_KERNEL(fp64_max, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, true))
+
+#define FP_ROW(name) {							\
+	[HCOMM_OP_SUM] = name##_sum,					\
+	[HCOMM_OP_PROD] = name##_prod,					\
+	[HCOMM_OP_MIN] = name##_min,					\
+	[HCOMM_OP_MAX] = name##_max,					\
+}
+
+const hcomm_reduce_fn
+hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_COUNT] = {
+	[HCOMM_DT_FP16 - HCOMM_DT_FP16] = FP_ROW(fp16),
+	[HCOMM_DT_BF16 - HCOMM_DT_FP16] = FP_ROW(bf16),
+	[HCOMM_DT_FP32 - HCOMM_DT_FP16] = FP_ROW(fp32),
+	[HCOMM_DT_FP64 - HCOMM_DT_FP16] = FP_ROW(fp64),
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The tables of reduction kernels, private to reduce*.c and their tests.
+ *
+ * Scalar kernels use integer instructions only, floating point included: they
+ * run in any context on any architecture and depend on no rounding mode that a
+ * process may have left behind.  AVX2 kernels run between hcomm_simd_begin()
+ * and hcomm_simd_end().
+ */
+#ifndef HCOMM_CORE_REDUCE_KERNELS_H
+#define HCOMM_CORE_REDUCE_KERNELS_H
+
+#include "reduce.h"
+
+#define HCOMM_DT_INT_COUNT	HCOMM_DT_FP16
+#define HCOMM_DT_FP_COUNT	(HCOMM_DT_COUNT - HCOMM_DT_FP16)
+
+/* Integers, by dtype. */
+extern const hcomm_reduce_fn
+hcomm_reduce_int_scalar[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT];
+
+/* Floating point, by dtype - HCOMM_DT_FP16. */
+extern const hcomm_reduce_fn
+hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_COUNT];
+
+/* All, by dtype; exists on x86-64 only. */
+extern const hcomm_reduce_fn
+hcomm_reduce_avx2[HCOMM_DT_COUNT][HCOMM_OP_COUNT];
+
+#endif /* HCOMM_CORE_REDUCE_KERNELS_H */

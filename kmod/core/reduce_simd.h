@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Vector units: may they be used, and the sections that use them.  Included by
+ * reduce.c only, which is itself compiled without them.
+ */
+#ifndef HCOMM_CORE_REDUCE_SIMD_H
+#define HCOMM_CORE_REDUCE_SIMD_H
+
+#include "platform.h"
+
+#ifdef __x86_64__
+
+#define HCOMM_HAVE_AVX2 1
+
+#ifdef __KERNEL__
+
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+
+static inline bool hcomm_simd_avx2(void)
+{
+	if (!boot_cpu_has(X86_FEATURE_AVX) || !boot_cpu_has(X86_FEATURE_AVX2) ||
+	    !boot_cpu_has(X86_FEATURE_F16C))
+		return false;
+#ifdef CONFIG_UML
+	return true;
+#else
+	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+#endif
+}
+
+/* Starts with all exceptions masked, rounding to nearest, denormals kept. */
+static inline bool hcomm_simd_begin(void)
+{
+	if (!irq_fpu_usable())
+		return false;
+	kernel_fpu_begin();
+	return true;
+}
+
+static inline void hcomm_simd_end(void)
+{
+	kernel_fpu_end();
+}
+
+#else /* !__KERNEL__ */
+
+static inline bool hcomm_simd_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+}
+
+static inline bool hcomm_simd_begin(void)
+{
+	return true;
+}
+
+static inline void hcomm_simd_end(void)
+{
+}
+
+#endif /* __KERNEL__ */
+#endif /* __x86_64__ */
+
+#endif /* HCOMM_CORE_REDUCE_SIMD_H */
