@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The builders, one per algorithm.  Each appends the steps of rank args->rank to
+ * an empty plan; errors stick in the plan.  Arguments are checked, and there
+ * are at least two ranks.
+ *
+ * Rules that builders keep, beyond those of the ABI:
+ *  - the order of messages between two ranks follows from the arguments alone,
+ *    so that both ends agree on it without talking;
+ *  - a RECV that overwrites what a SEND reads waits for that SEND, but never
+ *    where the SEND of the other end could wait in the same way for this RECV:
+ *    a large SEND is complete only after the peer has accepted it;
+ *  - messages of no bytes are left out, at both ends.
+ */
+#ifndef HCOMM_SCHED_BUILDERS_H
+#define HCOMM_SCHED_BUILDERS_H
+
+#include "plan.h"
+
+void hcomm_build_ring_allreduce(struct hcomm_plan *plan,
+				const struct hcomm_sched_args *args);
+void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
+				     const struct hcomm_sched_args *args);
+void hcomm_build_ring_allgather(struct hcomm_plan *plan,
+				const struct hcomm_sched_args *args);
+void hcomm_build_binomial(struct hcomm_plan *plan,
+			  const struct hcomm_sched_args *args);
+void hcomm_build_double_tree(struct hcomm_plan *plan,
+			     const struct hcomm_sched_args *args);
+void hcomm_build_recursive_doubling(struct hcomm_plan *plan,
+				    const struct hcomm_sched_args *args);
+void hcomm_build_direct(struct hcomm_plan *plan,
+			const struct hcomm_sched_args *args);
+void hcomm_build_dissemination(struct hcomm_plan *plan,
+			       const struct hcomm_sched_args *args);
+void hcomm_build_p2p(struct hcomm_plan *plan,
+		     const struct hcomm_sched_args *args);
+
+/* where the input of a collective is */
+static inline struct hcomm_loc hcomm_input(const struct hcomm_sched_args *args,
+					   uint64_t off)
+{
+	return hcomm_loc(args->in_place ? HCOMM_SLOT_RECV : HCOMM_SLOT_SEND, off);
+}
+
+static inline struct hcomm_loc hcomm_output(uint64_t off)
+{
+	return hcomm_loc(HCOMM_SLOT_RECV, off);
+}
+
+/* (a - b) mod n, for a, b <= n */
+static inline uint32_t hcomm_ring_sub(uint32_t a, uint32_t b, uint32_t n)
+{
+	return (uint32_t)(((uint64_t)a + n - b) % n);
+}
+
+#endif /* HCOMM_SCHED_BUILDERS_H */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Pipelined trees.
+ *
+ * The data is cut into slices that go up and down one behind the other.  A
+ * slice is a message, a few chunks long where there is much data: staging memory
+ * is given to RECV_REDUCEs in step order, so a message of all the data from the
+ * first child would keep the second one waiting.
+ *
+ * Order of steps, the same on all ranks: in turn t, slice t goes up in each
+ * tree, then slice t - delay comes down in each tree.  A rank may be both parent
+ * and child of another one, in two trees; as messages of a pair can't overtake
+ * one another, the delay lets slices go on climbing while the first ones come
+ * down.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "builders.h"
+#include "tree.h"
+
+#define SLICE_CHUNKS	4	/* longest slice */
+#define MIN_SLICES	16	/* before slices get longer than a chunk */
+#define MAX_SLICES	1024
+#define BUFFERS		8	/* slices of scratch memory */
+
+/*
+ * acc: where partial sums are made, off being that of the scratch buffers;
+ * up: per slice, the SEND to the parent, or what made the result at the root
+ */
+struct tree_state {
+	const struct hcomm_tree *tree;
+	uint64_t first;
+	uint64_t count;
+	struct hcomm_loc acc;
+	uint64_t buffer;
+	uint32_t *up;
+};
+
+struct emitter {
+	struct hcomm_plan *plan;
+	const struct hcomm_sched_args *args;
+	struct tree_state state[HCOMM_MAX_TREES];
+	uint32_t ntrees;
+	uint32_t nslices;
+	bool up;
+	bool down;
+};
+
+static uint64_t slice_of(const struct emitter *e, const struct tree_state *ts,
+			 uint32_t slice, uint64_t *off)
+{
+	uint32_t size = hcomm_dtype_bytes(e->args->dtype);
+	uint64_t first, n;
+
+	n = hcomm_split(ts->count, e->nslices, slice, &first);
+	*off = (ts->first + first) * size;
+	return n * size;
+}
+
+/* the widest part decides, so that all ranks and trees agree */
+static uint32_t slices(const struct hcomm_sched_args *args, uint32_t ntrees)
+{
+	uint64_t first, part, grain = args->chunk_size, n;
+
+	part = hcomm_split(args->count, ntrees, 0, &first) *
+	       hcomm_dtype_bytes(args->dtype);
+	n = part / grain;
+	if (n > (uint64_t)MIN_SLICES * SLICE_CHUNKS)
+		n /= SLICE_CHUNKS;
+	else if (n > MIN_SLICES)
+		n = MIN_SLICES;
+	n = (n ? n : 1) * args->channels;
+	return n > MAX_SLICES ? MAX_SLICES : n;
+}
+
+static void slice_up(struct emitter *e, struct tree_state *ts, uint32_t slice)
+{
+	const struct hcomm_tree *tree = ts->tree;
+	uint32_t made = HCOMM_NO_STEP, i;
+	struct hcomm_loc in, acc;
+	uint64_t off, len;
+
+	ts->up[slice] = HCOMM_NO_STEP;
+	len = slice_of(e, ts, slice, &off);
+	if (!len)
+		return;
+	in = hcomm_input(e->args, off);
+	acc = ts->acc;
+	if (acc.slot == HCOMM_SLOT_SCRATCH)
+		acc.off += slice % BUFFERS * ts->buffer;
+	else
+		acc.off = off;
+
+	for (i = 0; i < tree->nchildren; i++) {
+		uint32_t step = hcomm_plan_recv_reduce(e->plan, tree->child[i],
+						       acc, in, len);
+
+		hcomm_plan_stream(e->plan, made);
+		/* the scratch buffer is still being sent from */
+		if (!i && acc.slot == HCOMM_SLOT_SCRATCH && slice >= BUFFERS)
+			hcomm_plan_stream(e->plan, ts->up[slice - BUFFERS]);
+		made = step;
+		in = acc;
+	}
+	ts->up[slice] = made;
+	if (tree->parent != HCOMM_NO_RANK) {
+		ts->up[slice] = hcomm_plan_send(e->plan, tree->parent, in, len);
+		hcomm_plan_stream(e->plan, made);
+	}
+}
+
+static void slice_down(struct emitter *e, struct tree_state *ts, uint32_t slice)
+{
+	const struct hcomm_tree *tree = ts->tree;
+	uint32_t made = HCOMM_NO_STEP, i;
+	struct hcomm_loc src;
+	uint64_t off, len;
+
+	len = slice_of(e, ts, slice, &off);
+	if (!len)
+		return;
+	if (tree->parent != HCOMM_NO_RANK) {
+		src = hcomm_output(off);
+		made = hcomm_plan_recv(e->plan, tree->parent, src, len);
+		/* what went up was sent from here, unless from the input */
+		if (e->up && (tree->nchildren || e->args->in_place))
+			hcomm_plan_stream(e->plan, ts->up[slice]);
+	} else if (e->up) {
+		src = hcomm_output(off);
+		made = ts->up[slice];
+	} else {
+		src = hcomm_input(e->args, off);
+	}
+	/* the largest subtree first: it needs the most time */
+	for (i = tree->nchildren; i-- > 0;) {
+		hcomm_plan_send(e->plan, tree->child[i], src, len);
+		hcomm_plan_stream(e->plan, made);
+	}
+}
+
+static void init_tree(struct emitter *e, uint32_t t, const struct hcomm_tree *tree)
+{
+	const struct hcomm_sched_args *args = e->args;
+	struct tree_state *ts = &e->state[t];
+	uint32_t size = hcomm_dtype_bytes(args->dtype), n;
+	uint64_t first;
+
+	ts->tree = tree;
+	ts->count = hcomm_split(args->count, e->ntrees, t, &ts->first);
+	ts->up = malloc(e->nslices * sizeof(*ts->up));
+	if (!ts->up)
+		hcomm_plan_fail(e->plan, -ENOMEM);
+	ts->acc = hcomm_output(0);
+	/* only the root of a REDUCE has an output */
+	if (e->up && !e->down && tree->nchildren && tree->parent != HCOMM_NO_RANK) {
+		n = e->nslices < BUFFERS ? e->nslices : BUFFERS;
+		ts->buffer = (hcomm_split(ts->count, e->nslices, 0, &first) *
+			      size + 63) & ~63ull;
+		ts->acc = hcomm_loc(HCOMM_SLOT_SCRATCH,
+				    hcomm_plan_scratch(e->plan, n * ts->buffer));
+	}
+}
+
+void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
+		     const struct hcomm_tree *trees, uint32_t ntrees,
+		     uint32_t height)
+{
+	struct emitter e = {
+		.plan = plan,
+		.args = args,
+		.ntrees = ntrees,
+		.nslices = slices(args, ntrees),
+		.up = args->coll != HCOMM_COLL_BROADCAST,
+		.down = args->coll != HCOMM_COLL_REDUCE,
+	};
+	uint32_t delay = e.up ? 2 * height : 0, turn, t;
+	uint64_t len;
+
+	for (t = 0; t < ntrees; t++)
+		init_tree(&e, t, &trees[t]);
+
+	for (turn = 0; !plan->err && turn < e.nslices + delay; turn++) {
+		for (t = 0; e.up && turn < e.nslices && t < ntrees; t++)
+			slice_up(&e, &e.state[t], turn);
+		for (t = 0; e.down && turn >= delay && t < ntrees; t++)
+			slice_down(&e, &e.state[t], turn - delay);
+	}
+
+	len = args->count * hcomm_dtype_bytes(args->dtype);
+	if (!e.up && args->rank == args->root && !args->in_place && len)
+		hcomm_plan_copy(plan, hcomm_output(0), hcomm_input(args, 0), len);
+
+	for (t = 0; t < ntrees; t++)
+		free(e.state[t].up);
+}
