@@ -41,6 +41,7 @@ typedef int64_t s64;
 #define container_of(p, t, m) ((t *)((char *)(p) - offsetof(t, m)))
 #define static_assert _Static_assert
 #define fallthrough __attribute__((__fallthrough__))
+#define __packed __attribute__((__packed__))
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 #define check_add_overflow(a, b, d) __builtin_add_overflow(a, b, d)

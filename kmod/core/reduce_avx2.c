@@ -2,8 +2,7 @@
 /*
  * Reductions with AVX2 and F16C, 32 bytes at a time; bit for bit what the
  * scalar kernels compute.  This is the one file that is compiled for vector
- * units (-mavx2): it includes nothing that is not plain C, and everything in it
- * runs inside a section.
+ * units (-mavx2), and everything in it runs inside a section.
  *
  * Every instruction that matters is an asm statement of its own, so that no
  * compiler contracts, reorders or replaces it, and no intrinsics header is
@@ -19,18 +18,18 @@
 #include "reduce_kernels.h"
 
 struct vec {
-	u64 v __attribute__((__vector_size__(32)));
+	__attribute__((__vector_size__(32))) u64 v;
 };
 
 /* The same at any address. */
 struct vec_any {
-	u64 v __attribute__((__vector_size__(32)));
-} __attribute__((__packed__, __may_alias__));
+	__attribute__((__vector_size__(32))) u64 v;
+} __packed __attribute__((__may_alias__));
 
 #define VEC_SIZE	sizeof(struct vec)
 
 #define VEC1(name, insn)						\
-static __always_inline struct vec name(struct vec a)			\
+static __always_inline struct vec v_##name(struct vec a)		\
 {									\
 	struct vec r;							\
 									\
@@ -39,7 +38,7 @@ static __always_inline struct vec name(struct vec a)			\
 }
 
 #define VEC2(name, insn)						\
-static __always_inline struct vec name(struct vec a, struct vec b)	\
+static __always_inline struct vec v_##name(struct vec a, struct vec b)	\
 {									\
 	struct vec r;							\
 									\
@@ -116,7 +115,7 @@ static __always_inline struct vec splat16(u32 x)
 /* Where the mask m is set, x, else y. */
 static __always_inline struct vec pick(struct vec m, struct vec x, struct vec y)
 {
-	return xor(y, and(m, xor(x, y)));
+	return v_xor(y, v_and(m, v_xor(x, y)));
 }
 
 /* Is any byte of a mask set? */
@@ -157,88 +156,73 @@ static __always_inline void store_part(u8 *p, struct vec x, size_t len)
 
 /* ------------------------------------------------------------------- integers */
 
-#define INT_OP(name, expr)						\
-static __always_inline struct vec name(struct vec a, struct vec b,	\
-				       struct vec *nan)			\
-{									\
-	(void)nan;							\
-	return expr;							\
-}
-
-static __always_inline struct vec mul8(struct vec a, struct vec b)
+static __always_inline struct vec v_mul8(struct vec a, struct vec b)
 {
-	struct vec even = and(mul16(a, b), splat16(0xff));
-	struct vec odd = shl16_8(mul16(shr16_8(a), shr16_8(b)));
+	struct vec even = v_and(v_mul16(a, b), splat16(0xff));
+	struct vec odd = v_shl16_8(v_mul16(v_shr16_8(a), v_shr16_8(b)));
 
-	return or(even, odd);
+	return v_or(even, odd);
 }
 
-static __always_inline struct vec mul64(struct vec a, struct vec b)
+static __always_inline struct vec v_mul64(struct vec a, struct vec b)
 {
-	struct vec cross = mul32(a, swap_u32(b));
+	struct vec cross = v_mul32(a, v_swap_u32(b));
 
-	cross = shl64_32(add32(cross, shr64_32(cross)));
-	return add64(mul_u32_u64(a, b), cross);
+	cross = v_shl64_32(v_add32(cross, v_shr64_32(cross)));
+	return v_add64(v_mul_u32_u64(a, b), cross);
 }
 
-static __always_inline struct vec min_s64(struct vec a, struct vec b)
-{
-	return pick(gt_s64(a, b), b, a);
-}
-
-static __always_inline struct vec max_s64(struct vec a, struct vec b)
-{
-	return pick(gt_s64(a, b), a, b);
-}
-
-static __always_inline struct vec gt_u64(struct vec a, struct vec b)
+static __always_inline struct vec v_gt_u64(struct vec a, struct vec b)
 {
 	struct vec top = splat64(1ULL << 63);
 
-	return gt_s64(xor(a, top), xor(b, top));
+	return v_gt_s64(v_xor(a, top), v_xor(b, top));
 }
 
-INT_OP(s8_sum, add8(a, b))
-INT_OP(s8_prod, mul8(a, b))
-INT_OP(s8_min, min_s8(a, b))
-INT_OP(s8_max, max_s8(a, b))
-INT_OP(u8_min, min_u8(a, b))
-INT_OP(u8_max, max_u8(a, b))
-INT_OP(s16_sum, add16(a, b))
-INT_OP(s16_prod, mul16(a, b))
-INT_OP(s16_min, min_s16(a, b))
-INT_OP(s16_max, max_s16(a, b))
-INT_OP(u16_min, min_u16(a, b))
-INT_OP(u16_max, max_u16(a, b))
-INT_OP(s32_sum, add32(a, b))
-INT_OP(s32_prod, mul32(a, b))
-INT_OP(s32_min, min_s32(a, b))
-INT_OP(s32_max, max_s32(a, b))
-INT_OP(u32_min, min_u32(a, b))
-INT_OP(u32_max, max_u32(a, b))
-INT_OP(s64_sum, add64(a, b))
-INT_OP(s64_prod, mul64(a, b))
-INT_OP(s64_min, min_s64(a, b))
-INT_OP(s64_max, max_s64(a, b))
-INT_OP(u64_min, pick(gt_u64(a, b), b, a))
-INT_OP(u64_max, pick(gt_u64(a, b), a, b))
+static __always_inline struct vec v_min_s64(struct vec a, struct vec b)
+{
+	return pick(v_gt_s64(a, b), b, a);
+}
+
+static __always_inline struct vec v_max_s64(struct vec a, struct vec b)
+{
+	return pick(v_gt_s64(a, b), a, b);
+}
+
+static __always_inline struct vec v_min_u64(struct vec a, struct vec b)
+{
+	return pick(v_gt_u64(a, b), b, a);
+}
+
+static __always_inline struct vec v_max_u64(struct vec a, struct vec b)
+{
+	return pick(v_gt_u64(a, b), a, b);
+}
 
 /* ------------------------------------------------------------- floating point */
 
-/* Masks of the lanes that hold a NaN of a 16 bit format with this infinity. */
-static __always_inline struct vec nan16(struct vec x, u32 inf)
+#define FP16_INF	0x7c00
+#define BF16_INF	0x7f80
+
+/* Masks of the lanes that hold a NaN. */
+static __always_inline struct vec nan_fp16(struct vec x)
 {
-	return gt_s16(and(x, splat16(0x7fff)), splat16(inf));
+	return v_gt_s16(v_and(x, splat16(0x7fff)), splat16(FP16_INF));
 }
 
-static __always_inline struct vec nan32(struct vec x)
+static __always_inline struct vec nan_bf16(struct vec x)
 {
-	return gt_s32(and(x, splat32(0x7fffffff)), splat32(0x7f800000));
+	return v_gt_s16(v_and(x, splat16(0x7fff)), splat16(BF16_INF));
 }
 
-static __always_inline struct vec nan64(struct vec x)
+static __always_inline struct vec nan_fp32(struct vec x)
 {
-	return gt_s64(and(x, splat64(~0ULL >> 1)), splat64(0x7ffULL << 52));
+	return v_gt_s32(v_and(x, splat32(0x7fffffff)), splat32(0x7f800000));
+}
+
+static __always_inline struct vec nan_fp64(struct vec x)
+{
+	return v_gt_s64(v_and(x, splat64(~0ULL >> 1)), splat64(0x7ffULL << 52));
 }
 
 /*
@@ -247,67 +231,18 @@ static __always_inline struct vec nan64(struct vec x)
  */
 static __always_inline struct vec key16(struct vec x)
 {
-	return xor(x, shr16_1(sar16_15(x)));
+	return v_xor(x, v_shr16_1(v_sar16_15(x)));
 }
 
 static __always_inline struct vec key32(struct vec x)
 {
-	return xor(x, shr32_1(sar32_31(x)));
+	return v_xor(x, v_shr32_1(v_sar32_31(x)));
 }
 
 static __always_inline struct vec key64(struct vec x)
 {
-	return xor(x, shr64_1(gt_s64(splat64(0), x)));
+	return v_xor(x, v_shr64_1(v_gt_s64(splat64(0), x)));
 }
-
-/* The result r, whose NaNs the mask m marks already, noted in *nan. */
-static __always_inline struct vec note(struct vec r, struct vec m, struct vec *nan)
-{
-	*nan = or(*nan, m);
-	return r;
-}
-
-/* The result r; lanes with a NaN operand, marked by m, become some NaN. */
-static __always_inline struct vec poison(struct vec r, struct vec m, struct vec *nan)
-{
-	*nan = or(*nan, m);
-	return or(r, m);
-}
-
-static __always_inline struct vec nan16_of(struct vec a, struct vec b, u32 inf)
-{
-	struct vec abs = splat16(0x7fff);
-
-	return gt_s16(max_s16(and(a, abs), and(b, abs)), splat16(inf));
-}
-
-static __always_inline struct vec nan32_of(struct vec a, struct vec b)
-{
-	struct vec abs = splat32(0x7fffffff);
-
-	return gt_s32(max_s32(and(a, abs), and(b, abs)), splat32(0x7f800000));
-}
-
-static __always_inline struct vec nan64_of(struct vec a, struct vec b)
-{
-	return or(nan64(a), nan64(b));
-}
-
-#define FP_OP(name, result, how, mask)					\
-static __always_inline struct vec name(struct vec a, struct vec b,	\
-				       struct vec *nan)			\
-{									\
-	struct vec r = result;						\
-									\
-	return how(r, mask, nan);					\
-}
-
-#define FP16_INF	0x7c00
-#define BF16_INF	0x7f80
-
-#define FP16_BOTH(op, a, b)						\
-	join128(narrow_fp16(op(widen_fp16(a), widen_fp16(b))),		\
-		narrow_fp16(op(widen_fp16(high128(a)), widen_fp16(high128(b)))))
 
 /*
  * To the upper 16 bits, rounded to nearest even.  A NaN here is a quiet one
@@ -315,64 +250,69 @@ static __always_inline struct vec name(struct vec a, struct vec b,	\
  */
 static __always_inline struct vec round_bf16(struct vec x)
 {
-	struct vec lsb = and(shr32_16(x), splat32(1));
+	struct vec lsb = v_and(v_shr32_16(x), splat32(1));
 
-	return add32(x, add32(lsb, splat32(0x7fff)));
+	return v_add32(x, v_add32(lsb, splat32(0x7fff)));
 }
 
-#define BF16_HIGH(x)	and(x, splat32(0xffff0000))
+/*
+ * Arithmetic of the 16 bit types, in fp32.  For fp16 the halves of a vector are
+ * taken apart, for bf16 the even and the odd elements.
+ */
+#define ARITH16(op)							\
+static __always_inline struct vec fp16_##op(struct vec a, struct vec b)	\
+{									\
+	struct vec low = v_##op(v_widen_fp16(a), v_widen_fp16(b));	\
+	struct vec high = v_##op(v_widen_fp16(v_high128(a)),		\
+				 v_widen_fp16(v_high128(b)));		\
+									\
+	return v_join128(v_narrow_fp16(low), v_narrow_fp16(high));	\
+}									\
+									\
+static __always_inline struct vec bf16_##op(struct vec a, struct vec b)	\
+{									\
+	struct vec upper = splat32(0xffff0000);				\
+	struct vec even = v_##op(v_shl32_16(a), v_shl32_16(b));		\
+	struct vec odd = v_##op(v_and(a, upper), v_and(b, upper));	\
+									\
+	return v_odd_u16(v_shr32_16(round_bf16(even)), round_bf16(odd)); \
+}
 
-#define BF16_BOTH(op, a, b)						\
-	odd_u16(shr32_16(round_bf16(op(shl32_16(a), shl32_16(b)))),	\
-		round_bf16(op(BF16_HIGH(a), BF16_HIGH(b))))
-
-FP_OP(fp16_sum, FP16_BOTH(add_fp32, a, b), note, nan16(r, FP16_INF))
-FP_OP(fp16_prod, FP16_BOTH(mul_fp32, a, b), note, nan16(r, FP16_INF))
-FP_OP(fp16_min, key16(min_s16(key16(a), key16(b))), poison, nan16_of(a, b, FP16_INF))
-FP_OP(fp16_max, key16(max_s16(key16(a), key16(b))), poison, nan16_of(a, b, FP16_INF))
-FP_OP(bf16_sum, BF16_BOTH(add_fp32, a, b), note, nan16(r, BF16_INF))
-FP_OP(bf16_prod, BF16_BOTH(mul_fp32, a, b), note, nan16(r, BF16_INF))
-FP_OP(bf16_min, key16(min_s16(key16(a), key16(b))), poison, nan16_of(a, b, BF16_INF))
-FP_OP(bf16_max, key16(max_s16(key16(a), key16(b))), poison, nan16_of(a, b, BF16_INF))
-FP_OP(fp32_sum, add_fp32(a, b), note, nan32(r))
-FP_OP(fp32_prod, mul_fp32(a, b), note, nan32(r))
-FP_OP(fp32_min, key32(min_s32(key32(a), key32(b))), poison, nan32_of(a, b))
-FP_OP(fp32_max, key32(max_s32(key32(a), key32(b))), poison, nan32_of(a, b))
-FP_OP(fp64_sum, add_fp64(a, b), note, nan64(r))
-FP_OP(fp64_prod, mul_fp64(a, b), note, nan64(r))
-FP_OP(fp64_min, key64(min_s64(key64(a), key64(b))), poison, nan64_of(a, b))
-FP_OP(fp64_max, key64(max_s64(key64(a), key64(b))), poison, nan64_of(a, b))
+ARITH16(add_fp32)
+ARITH16(mul_fp32)
 
 /* Make every NaN of a result the canonical one. */
-#define FIX(name, mask, canonical)					\
-static void name(u8 *p, size_t len)					\
+#define FIX(type, canonical)						\
+static __always_inline struct vec canon_##type(struct vec r)		\
 {									\
-	struct vec r;							\
+	return pick(nan_##type(r), canonical, r);			\
+}									\
+									\
+static void fix_##type(u8 *p, size_t len)				\
+{									\
 	size_t i;							\
 									\
-	for (i = 0; i + VEC_SIZE <= len; i += VEC_SIZE) {		\
-		r = load(p + i);					\
-		store(p + i, pick(mask, canonical, r));			\
-	}								\
-	if (i < len) {							\
-		r = load_part(p + i, len - i);				\
-		store_part(p + i, pick(mask, canonical, r), len - i);	\
-	}								\
+	for (i = 0; i + VEC_SIZE <= len; i += VEC_SIZE)			\
+		store(p + i, canon_##type(load(p + i)));		\
+	if (i < len)							\
+		store_part(p + i, canon_##type(load_part(p + i, len - i)), \
+			   len - i);					\
 }
 
-FIX(fix_fp16, nan16(r, FP16_INF), splat16(0x7e00))
-FIX(fix_bf16, nan16(r, BF16_INF), splat16(0x7fc0))
-FIX(fix_fp32, nan32(r), splat32(0x7fc00000))
-FIX(fix_fp64, nan64(r), splat64(0xfffULL << 51))
+FIX(fp16, splat16(0x7e00))
+FIX(bf16, splat16(0x7fc0))
+FIX(fp32, splat32(0x7fc00000))
+FIX(fp64, splat64(0x7ff8ULL << 48))
 
 /* -------------------------------------------------------------------- kernels */
 
 /*
- * Elements are loaded before anything at their place is stored: dst may be a or
- * b.  The compiler drops the test for NaNs where op never notes one.
+ * The loop of all kernels.  The operation is op_<name>(a, b, nan), which notes
+ * in *nan where it saw a NaN; fix() is then called once.  Elements are loaded
+ * before anything at their place is stored: dst may be a or b.
  */
-#define KERNEL(name, op, size, fix)					\
-static void name(void *dst, const void *a, const void *b, size_t n)	\
+#define KERNEL(name, size, fix)						\
+static void reduce_##name(void *dst, const void *a, const void *b, size_t n) \
 {									\
 	const u8 *pa = a, *pb = b;					\
 	u8 *pd = dst;							\
@@ -380,58 +320,113 @@ static void name(void *dst, const void *a, const void *b, size_t n)	\
 	size_t len = n * (size), i;					\
 									\
 	for (i = 0; i + 4 * VEC_SIZE <= len; i += 4 * VEC_SIZE) {	\
-		r0 = op(load(pa + i), load(pb + i), &nan);		\
-		r1 = op(load(pa + i + VEC_SIZE),			\
-			load(pb + i + VEC_SIZE), &nan);			\
-		r2 = op(load(pa + i + 2 * VEC_SIZE),			\
-			load(pb + i + 2 * VEC_SIZE), &nan);		\
-		r3 = op(load(pa + i + 3 * VEC_SIZE),			\
-			load(pb + i + 3 * VEC_SIZE), &nan);		\
+		r0 = op_##name(load(pa + i), load(pb + i), &nan);	\
+		r1 = op_##name(load(pa + i + VEC_SIZE),			\
+			       load(pb + i + VEC_SIZE), &nan);		\
+		r2 = op_##name(load(pa + i + 2 * VEC_SIZE),		\
+			       load(pb + i + 2 * VEC_SIZE), &nan);	\
+		r3 = op_##name(load(pa + i + 3 * VEC_SIZE),		\
+			       load(pb + i + 3 * VEC_SIZE), &nan);	\
 		store(pd + i, r0);					\
 		store(pd + i + VEC_SIZE, r1);				\
 		store(pd + i + 2 * VEC_SIZE, r2);			\
 		store(pd + i + 3 * VEC_SIZE, r3);			\
 	}								\
 	for (; i + VEC_SIZE <= len; i += VEC_SIZE)			\
-		store(pd + i, op(load(pa + i), load(pb + i), &nan));	\
+		store(pd + i, op_##name(load(pa + i), load(pb + i), &nan)); \
 	if (i < len)							\
-		store_part(pd + i, op(load_part(pa + i, len - i),	\
-				      load_part(pb + i, len - i), &nan), \
-			   len - i);					\
+		store_part(pd + i, op_##name(load_part(pa + i, len - i), \
+					     load_part(pb + i, len - i), \
+					     &nan), len - i);		\
 	if (unlikely(any(nan)))						\
 		fix(pd, len);						\
 }
 
+/* Integers have no NaN, and the compiler sees that this is never called. */
 static __always_inline void fix_none(u8 *p, size_t len)
 {
 	(void)p;
 	(void)len;
 }
 
-#define KERNELS(type, size, fix)					\
-	KERNEL(reduce_##type##_sum, type##_sum, size, fix)		\
-	KERNEL(reduce_##type##_prod, type##_prod, size, fix)		\
-	KERNEL(reduce_##type##_min, type##_min, size, fix)		\
-	KERNEL(reduce_##type##_max, type##_max, size, fix)
+#define INT_KERNEL(name, size, expr)					\
+static __always_inline struct vec op_##name(struct vec a, struct vec b,	\
+					    struct vec *nan)		\
+{									\
+	(void)nan;							\
+	return expr;							\
+}									\
+									\
+KERNEL(name, size, fix_none)
+
+/* A sum or product is a NaN where one of the operands is one. */
+#define FP_ARITH_KERNEL(name, type, size, expr)				\
+static __always_inline struct vec op_##name(struct vec a, struct vec b,	\
+					    struct vec *nan)		\
+{									\
+	struct vec r = expr;						\
+									\
+	*nan = v_or(*nan, nan_##type(r));				\
+	return r;							\
+}									\
+									\
+KERNEL(name, size, fix_##type)
+
+/* A minimum or maximum has to be made one: all bits set. */
+#define FP_ORDER_KERNEL(name, type, size, expr)				\
+static __always_inline struct vec op_##name(struct vec a, struct vec b,	\
+					    struct vec *nan)		\
+{									\
+	struct vec m = v_or(nan_##type(a), nan_##type(b));		\
+									\
+	*nan = v_or(*nan, m);						\
+	return v_or(expr, m);						\
+}									\
+									\
+KERNEL(name, size, fix_##type)
+
+INT_KERNEL(s8_sum, 1, v_add8(a, b))
+INT_KERNEL(s8_prod, 1, v_mul8(a, b))
+INT_KERNEL(s8_min, 1, v_min_s8(a, b))
+INT_KERNEL(s8_max, 1, v_max_s8(a, b))
+INT_KERNEL(u8_min, 1, v_min_u8(a, b))
+INT_KERNEL(u8_max, 1, v_max_u8(a, b))
+INT_KERNEL(s16_sum, 2, v_add16(a, b))
+INT_KERNEL(s16_prod, 2, v_mul16(a, b))
+INT_KERNEL(s16_min, 2, v_min_s16(a, b))
+INT_KERNEL(s16_max, 2, v_max_s16(a, b))
+INT_KERNEL(u16_min, 2, v_min_u16(a, b))
+INT_KERNEL(u16_max, 2, v_max_u16(a, b))
+INT_KERNEL(s32_sum, 4, v_add32(a, b))
+INT_KERNEL(s32_prod, 4, v_mul32(a, b))
+INT_KERNEL(s32_min, 4, v_min_s32(a, b))
+INT_KERNEL(s32_max, 4, v_max_s32(a, b))
+INT_KERNEL(u32_min, 4, v_min_u32(a, b))
+INT_KERNEL(u32_max, 4, v_max_u32(a, b))
+INT_KERNEL(s64_sum, 8, v_add64(a, b))
+INT_KERNEL(s64_prod, 8, v_mul64(a, b))
+INT_KERNEL(s64_min, 8, v_min_s64(a, b))
+INT_KERNEL(s64_max, 8, v_max_s64(a, b))
+INT_KERNEL(u64_min, 8, v_min_u64(a, b))
+INT_KERNEL(u64_max, 8, v_max_u64(a, b))
+FP_ARITH_KERNEL(fp16_sum, fp16, 2, fp16_add_fp32(a, b))
+FP_ARITH_KERNEL(fp16_prod, fp16, 2, fp16_mul_fp32(a, b))
+FP_ORDER_KERNEL(fp16_min, fp16, 2, key16(v_min_s16(key16(a), key16(b))))
+FP_ORDER_KERNEL(fp16_max, fp16, 2, key16(v_max_s16(key16(a), key16(b))))
+FP_ARITH_KERNEL(bf16_sum, bf16, 2, bf16_add_fp32(a, b))
+FP_ARITH_KERNEL(bf16_prod, bf16, 2, bf16_mul_fp32(a, b))
+FP_ORDER_KERNEL(bf16_min, bf16, 2, key16(v_min_s16(key16(a), key16(b))))
+FP_ORDER_KERNEL(bf16_max, bf16, 2, key16(v_max_s16(key16(a), key16(b))))
+FP_ARITH_KERNEL(fp32_sum, fp32, 4, v_add_fp32(a, b))
+FP_ARITH_KERNEL(fp32_prod, fp32, 4, v_mul_fp32(a, b))
+FP_ORDER_KERNEL(fp32_min, fp32, 4, key32(v_min_s32(key32(a), key32(b))))
+FP_ORDER_KERNEL(fp32_max, fp32, 4, key32(v_max_s32(key32(a), key32(b))))
+FP_ARITH_KERNEL(fp64_sum, fp64, 8, v_add_fp64(a, b))
+FP_ARITH_KERNEL(fp64_prod, fp64, 8, v_mul_fp64(a, b))
+FP_ORDER_KERNEL(fp64_min, fp64, 8, key64(v_min_s64(key64(a), key64(b))))
+FP_ORDER_KERNEL(fp64_max, fp64, 8, key64(v_max_s64(key64(a), key64(b))))
 
 /* Sums and products of unsigned integers are those of signed ones. */
-#define KERNELS_UNSIGNED(type, size)					\
-	KERNEL(reduce_##type##_min, type##_min, size, fix_none)		\
-	KERNEL(reduce_##type##_max, type##_max, size, fix_none)
-
-KERNELS(s8, 1, fix_none)
-KERNELS(s16, 2, fix_none)
-KERNELS(s32, 4, fix_none)
-KERNELS(s64, 8, fix_none)
-KERNELS_UNSIGNED(u8, 1)
-KERNELS_UNSIGNED(u16, 2)
-KERNELS_UNSIGNED(u32, 4)
-KERNELS_UNSIGNED(u64, 8)
-KERNELS(fp16, 2, fix_fp16)
-KERNELS(bf16, 2, fix_bf16)
-KERNELS(fp32, 4, fix_fp32)
-KERNELS(fp64, 8, fix_fp64)
-
 #define ROW(arith, order) {						\
 	[HCOMM_OP_SUM] = reduce_##arith##_sum,				\
 	[HCOMM_OP_PROD] = reduce_##arith##_prod,			\

@@ -17,8 +17,8 @@
 #define FP64_FRAC	52
 #define FP64_EMAX	0x7ff
 
-/* Fraction bits that are kept for rounding; the lowest one is sticky. */
-#define GUARD		3
+/* Bits below the fraction that are kept for rounding; the lowest is sticky. */
+#define GUARD		4
 
 static __always_inline u64 fp_inf(u32 frac, u32 emax)
 {
@@ -35,76 +35,57 @@ static __always_inline u64 fp_nan(u32 frac, u32 emax)
 	return (u64)emax << frac | 1ULL << (frac - 1);
 }
 
-/* Shift right; the lowest bit says whether any bit was lost. */
+/* Shift right, m < 2^63 if by 63 or more; the lowest bit says whether any bit was lost. */
 static __always_inline u64 shr_sticky(u64 m, u32 n)
 {
-	if (!n)
-		return m;
-	if (n > 63)
-		return m != 0;
-	return m >> n | ((m << (64 - n)) != 0);
+	n = min_t(u32, n, 63);
+	return m >> n | ((m & ((1ULL << n) - 1)) != 0);
 }
 
 /*
- * Round a significand with its leading bit at frac + GUARD, or lower when the
- * biased exponent e is 1, and put it together.  A carry out of the significand
- * moves on into the exponent by itself.
+ * Round a significand to nearest even, with its leading bit at frac + GUARD, or
+ * lower when the biased exponent e is 1, and put it together.  A carry out of
+ * the significand moves on into the exponent by itself.
  */
 static __always_inline u64 fp_round(u32 frac, u32 emax, s32 e, u64 m)
 {
-	u64 rest = m & ((1 << GUARD) - 1);
-	u64 half = 1 << (GUARD - 1);
+	u64 odd = (m >> GUARD) & 1;
 
 	if (e >= (s32)emax)
 		return fp_inf(frac, emax);
-	m >>= GUARD;
-	m += rest > half || (rest == half && (m & 1));
+	m = (m + (1 << (GUARD - 1)) - 1 + odd) >> GUARD;
 	return ((u64)(e - 1) << frac) + m;
 }
 
 static __always_inline u64 fp_add(u32 frac, u32 emax, u64 x, u64 y)
 {
 	u64 inf = fp_inf(frac, emax), sign = fp_sign(frac, emax);
-	u64 ax = x & (sign - 1), ay = y & (sign - 1), mx, my;
-	s32 ex, ey, lead;
+	/* No branch here: random numbers would mislead its prediction. */
+	u64 swap = (x ^ y) & -(u64)((x & (sign - 1)) < (y & (sign - 1)));
+	u64 big = x ^ swap, small = y ^ swap;
+	u64 ax = big & (sign - 1), ay = small & (sign - 1), mx, my, minus;
+	s32 ex = ax >> frac, ey = ay >> frac, lead;
 
-	if (ax < ay) {
-		u64 t = x;
-
-		x = y;
-		y = t;
-		t = ax;
-		ax = ay;
-		ay = t;
-	}
 	if (ax >= inf) {
 		if (ax > inf || (ay == inf && x != y))
 			return fp_nan(frac, emax);
-		return x;
+		return big;
 	}
-	ex = ax >> frac;
-	ey = ay >> frac;
 	mx = (ax - ((u64)ex << frac) + ((u64)!!ex << frac)) << GUARD;
 	my = (ay - ((u64)ey << frac) + ((u64)!!ey << frac)) << GUARD;
 	ex += !ex;
 	ey += !ey;
 	my = shr_sticky(my, ex - ey);
-	if ((x ^ y) & sign) {
-		mx -= my;
-		if (!mx)
-			return 0;
-		lead = 63 - __builtin_clzll(mx);
-		lead = min_t(s32, (s32)frac + GUARD - lead, ex - 1);
-		mx <<= lead;
-		ex -= lead;
-	} else {
-		mx += my;
-		if (mx >> (frac + GUARD + 1)) {
-			mx = shr_sticky(mx, 1);
-			ex++;
-		}
-	}
-	return (x & sign) | fp_round(frac, emax, ex, mx);
+	minus = !!((x ^ y) & sign);
+	mx += (my ^ -minus) + minus;
+	if (!mx)
+		return x & y & sign;
+
+	/* A carry would be at frac + GUARD + 1: take that as the leading bit. */
+	lead = __builtin_clzll(mx) - (62 - GUARD - (s32)frac);
+	lead = min_t(s32, lead, ex);
+	mx = shr_sticky(mx << lead, 1);
+	return (big & sign) | fp_round(frac, emax, ex + 1 - lead, mx);
 }
 
 /* The upper half of a 128-bit product, the lowest bit sticky. */
@@ -153,11 +134,9 @@ static __always_inline u64 fp_mul(u32 frac, u32 emax, u64 x, u64 y)
 		m = (x >> 32) * (y >> 32);
 	else
 		m = mul_high_sticky(x, y);
-	if (m >> 63)
-		e++;
-	else
-		m <<= 1;
-	m = shr_sticky(m, 63 - frac - GUARD);
+	lead = m >> 63;
+	e += lead;
+	m = shr_sticky(m, 62 - frac - GUARD + lead);
 	if (e < 1) {
 		m = shr_sticky(m, 1 - e);
 		e = 1;
@@ -212,7 +191,7 @@ static __always_inline u32 fp16_widen(u32 h)
 static __always_inline u32 fp16_narrow(u32 x)
 {
 	u32 sign = (x >> 16) & 0x8000, a = x & 0x7fffffff;
-	u32 m, shift, half, rest;
+	u32 m, shift;
 
 	if (a > fp_inf(FP32_FRAC, FP32_EMAX))
 		return fp_nan(FP16_FRAC, FP16_EMAX);
@@ -229,11 +208,8 @@ static __always_inline u32 fp16_narrow(u32 x)
 	if (shift > 24)
 		return sign;
 	m = (a & 0x7fffff) | 0x800000;
-	half = 1u << (shift - 1);
-	rest = m & ((1u << shift) - 1);
-	m >>= shift;
-	m += rest > half || (rest == half && (m & 1));
-	return sign | m;
+	m += (1u << (shift - 1)) - 1 + ((m >> shift) & 1);
+	return sign | m >> shift;
 }
 
 static __always_inline u32 bf16_widen(u32 h)

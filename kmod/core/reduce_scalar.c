@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scalar reductions of integers.  Sums and products are taken as u64 and cut,
- * which wraps without undefined overflow for signed types.  Elements may lie at
- * any address, hence the copies, which compile to plain loads and stores where
- * the machine allows it.
+ * Scalar reductions of integers.  Sums and products are those of unsigned
+ * integers, taken as u64 and cut, so that no signed type overflows.  Elements
+ * may lie at any address, hence the copies, which compile to plain loads and
+ * stores where the machine allows it.
  */
 #include "reduce_kernels.h"
 
@@ -24,36 +24,46 @@ static void name(void *dst, const void *a, const void *b, size_t n)	\
 	}								\
 }
 
-#define INT_KERNELS(type)						\
-	INT_KERNEL(type##_sum, type, (u64)x + (u64)y)			\
-	INT_KERNEL(type##_prod, type, (u64)x * (u64)y)			\
-	INT_KERNEL(type##_min, type, x < y ? x : y)			\
-	INT_KERNEL(type##_max, type, x > y ? x : y)
+INT_KERNEL(u8_sum, u8, (u64)x + (u64)y)
+INT_KERNEL(u8_prod, u8, (u64)x * (u64)y)
+INT_KERNEL(u16_sum, u16, (u64)x + (u64)y)
+INT_KERNEL(u16_prod, u16, (u64)x * (u64)y)
+INT_KERNEL(u32_sum, u32, (u64)x + (u64)y)
+INT_KERNEL(u32_prod, u32, (u64)x * (u64)y)
+INT_KERNEL(u64_sum, u64, (u64)x + (u64)y)
+INT_KERNEL(u64_prod, u64, (u64)x * (u64)y)
+INT_KERNEL(s8_min, s8, x < y ? x : y)
+INT_KERNEL(s8_max, s8, x > y ? x : y)
+INT_KERNEL(u8_min, u8, x < y ? x : y)
+INT_KERNEL(u8_max, u8, x > y ? x : y)
+INT_KERNEL(s16_min, s16, x < y ? x : y)
+INT_KERNEL(s16_max, s16, x > y ? x : y)
+INT_KERNEL(u16_min, u16, x < y ? x : y)
+INT_KERNEL(u16_max, u16, x > y ? x : y)
+INT_KERNEL(s32_min, s32, x < y ? x : y)
+INT_KERNEL(s32_max, s32, x > y ? x : y)
+INT_KERNEL(u32_min, u32, x < y ? x : y)
+INT_KERNEL(u32_max, u32, x > y ? x : y)
+INT_KERNEL(s64_min, s64, x < y ? x : y)
+INT_KERNEL(s64_max, s64, x > y ? x : y)
+INT_KERNEL(u64_min, u64, x < y ? x : y)
+INT_KERNEL(u64_max, u64, x > y ? x : y)
 
-INT_KERNELS(s8)
-INT_KERNELS(u8)
-INT_KERNELS(s16)
-INT_KERNELS(u16)
-INT_KERNELS(s32)
-INT_KERNELS(u32)
-INT_KERNELS(s64)
-INT_KERNELS(u64)
-
-#define INT_ROW(type) {							\
-	[HCOMM_OP_SUM] = type##_sum,					\
-	[HCOMM_OP_PROD] = type##_prod,					\
-	[HCOMM_OP_MIN] = type##_min,					\
-	[HCOMM_OP_MAX] = type##_max,					\
+#define INT_ROW(arith, order) {						\
+	[HCOMM_OP_SUM] = arith##_sum,					\
+	[HCOMM_OP_PROD] = arith##_prod,					\
+	[HCOMM_OP_MIN] = order##_min,					\
+	[HCOMM_OP_MAX] = order##_max,					\
 }
 
 const hcomm_reduce_fn
 hcomm_reduce_int_scalar[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT] = {
-	[HCOMM_DT_INT8] = INT_ROW(s8),
-	[HCOMM_DT_UINT8] = INT_ROW(u8),
-	[HCOMM_DT_INT16] = INT_ROW(s16),
-	[HCOMM_DT_UINT16] = INT_ROW(u16),
-	[HCOMM_DT_INT32] = INT_ROW(s32),
-	[HCOMM_DT_UINT32] = INT_ROW(u32),
-	[HCOMM_DT_INT64] = INT_ROW(s64),
-	[HCOMM_DT_UINT64] = INT_ROW(u64),
+	[HCOMM_DT_INT8] = INT_ROW(u8, s8),
+	[HCOMM_DT_UINT8] = INT_ROW(u8, u8),
+	[HCOMM_DT_INT16] = INT_ROW(u16, s16),
+	[HCOMM_DT_UINT16] = INT_ROW(u16, u16),
+	[HCOMM_DT_INT32] = INT_ROW(u32, s32),
+	[HCOMM_DT_UINT32] = INT_ROW(u32, u32),
+	[HCOMM_DT_INT64] = INT_ROW(u64, s64),
+	[HCOMM_DT_UINT64] = INT_ROW(u64, u64),
 };

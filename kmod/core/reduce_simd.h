@@ -45,9 +45,15 @@ static inline void hcomm_simd_end(void)
 
 #else /* !__KERNEL__ */
 
+#include <cpuid.h>
+
+/* Not every compiler's __builtin_cpu_supports() knows F16C. */
 static inline bool hcomm_simd_avx2(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+	unsigned int a, b, c, d;
+
+	return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) &&
+	       (c & bit_F16C);
 }
 
 static inline bool hcomm_simd_begin(void)
