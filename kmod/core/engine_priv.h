@@ -79,6 +79,7 @@ bool hcomm_rx_check_run(struct hcomm_elink *l, struct hcomm_run *run,
 			const struct hcomm_msg *msg);
 void hcomm_arrival_drop(struct hcomm_elink *l, struct hcomm_arrival *a);
 void hcomm_arrival_release(struct hcomm_elink *l, struct hcomm_arrival *a);
+void hcomm_rx_wake_reqs(struct hcomm_elink *l, struct hcomm_run *run);
 void hcomm_rx_recheck(struct hcomm_engine *e, struct hcomm_run *run);
 void hcomm_rx_left(struct hcomm_elink *l);
 

@@ -110,6 +110,16 @@ static void arrival_wake(struct hcomm_elink *l, struct hcomm_run *run,
 		hcomm_step_ready(run, msg_step(l, run, p, msg));
 }
 
+/* The EAGER of a CTS was consumed: the next REQ of the run may be answered. */
+void hcomm_rx_wake_reqs(struct hcomm_elink *l, struct hcomm_run *run)
+{
+	struct hcomm_arrival *a;
+
+	list_for_each_entry(a, &l->arrivals, node)
+		if (a->msg.type == HCOMM_MSG_REQ && a->msg.run == run->key)
+			arrival_wake(l, run, &a->msg);
+}
+
 /* A run was launched: what came for it before? */
 void hcomm_rx_recheck(struct hcomm_engine *e, struct hcomm_run *run)
 {
@@ -137,6 +147,7 @@ static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8
 	struct hcomm_engine *e = l->engine;
 	struct hcomm_run *run = hcomm_engine_find_run(e, msg->run);
 	bool holds = msg->type == HCOMM_MSG_EAGER || msg->type == HCOMM_MSG_RTS;
+	struct hcomm_arrival *a;
 
 	if (run && !hcomm_rx_check_run(l, run, msg))
 		return false;
@@ -153,14 +164,16 @@ static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8
 		goto bad;
 	if ((msg->type == HCOMM_MSG_GRANT) && l->direct)
 		goto bad;
-	if (!arrival_add(l, msg, payload, holds ? rx : NULL))
+	a = arrival_add(l, msg, payload, holds ? rx : NULL);
+	if (!a)
 		goto bad;
 	if (msg->type == HCOMM_MSG_EAGER && !(msg->flags & HCOMM_MSG_F_CTS))
 		l->eager_held++;
 	if (!holds)
 		l->ops->release(l, rx);
+	/* The message may have been part of what was released. */
 	if (run)
-		arrival_wake(l, run, msg);
+		arrival_wake(l, run, &a->msg);
 	return true;
 bad:
 	fault_protocol(l, run);

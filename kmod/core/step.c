@@ -245,7 +245,8 @@ static struct hcomm_arrival *find_arrival(struct hcomm_elink *l, const struct hc
 static void exec_recv(struct hcomm_run *run, u32 s)
 {
 	struct hcomm_step_state *st = &run->st[s];
-	struct hcomm_elink *l = run->peers[run->prog->aux[s].peer_idx].link;
+	struct hcomm_run_peer *rp = &run->peers[run->prog->aux[s].peer_idx];
+	struct hcomm_elink *l = rp->link;
 	struct hcomm_arrival *a = st->done < st->avail ? find_arrival(l, run, s) : NULL;
 	u32 chunk;
 
@@ -256,7 +257,12 @@ static void exec_recv(struct hcomm_run *run, u32 s)
 		return;
 	}
 	if (a->msg.type == HCOMM_MSG_REQ) {
-		/* The destination is free: answer, and wait for the EAGER. */
+		/*
+		 * The destination is free: answer, and wait for the EAGER.  One
+		 * at a time: a REQ may overtake the EAGER of the CTS before.
+		 */
+		if (rp->cts_given)
+			return;
 		a->msg.type = HCOMM_MSG_CTS;
 		hcomm_link_pump_later(l);
 		return;
@@ -276,7 +282,8 @@ static void exec_recv(struct hcomm_run *run, u32 s)
 		a->msg.type = HCOMM_MSG_FIN;
 	} else {
 		if (a->msg.flags & HCOMM_MSG_F_CTS) {
-			run->peers[run->prog->aux[s].peer_idx].cts_given = false;
+			rp->cts_given = false;
+			hcomm_rx_wake_reqs(l, run);
 		} else {
 			l->eager_held--;
 			l->credits_owed++;
