@@ -508,7 +508,7 @@ void hcomm_link_pump(struct hcomm_elink *l)
 {
 	struct hcomm_run *run, *next;
 
-	if (!l->up || pump_control(l) || pump_answers(l))
+	if (!l->up || l->tx_blocked || pump_control(l) || pump_answers(l))
 		return;
 	list_for_each_entry_safe(run, next, &l->engine->runs, node) {
 		u32 p = hcomm_prog_find_peer(run->prog, l->peer);
