@@ -209,8 +209,8 @@ struct hcomm_elink {
 	u32 eager_credits;	/* EAGER we may send */
 	u32 eager_held;		/* peer's EAGER in our slots */
 	u32 credits_owed;	/* freed slots that the peer has not been told of */
-	u64 tx_count;		/* messages and writes sent, for BYE */
-	u64 rx_count;		/* messages and notifications seen */
+	u64 tx_count;		/* messages of runs and writes sent, for BYE */
+	u64 rx_count;		/* messages of runs and notifications seen */
 	u64 bye_count;		/* peer's tx_count at its BYE */
 	struct list_head node;	/* in engine->links */
 	struct list_head pump;	/* in engine->pump when there may be work */

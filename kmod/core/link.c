@@ -89,7 +89,8 @@ static int link_send(struct hcomm_elink *l, struct hcomm_msg *msg, struct hcomm_
 	err = l->ops->send(l, msg, payload);
 	if (!err) {
 		l->credits_owed -= credits;
-		if (msg->type < HCOMM_MSG_ABORT)
+		/* Only what no BYE can overtake: a TOLD may be sent after it. */
+		if (msg->type < HCOMM_MSG_CREDIT)
 			l->tx_count++;
 	}
 	return tx_result(l, err);

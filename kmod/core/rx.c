@@ -286,7 +286,7 @@ void hcomm_engine_rx(struct hcomm_elink *l, const struct hcomm_msg *msg, const u
 		l->eager_credits += msg->credits;
 		hcomm_link_pump_later(l);
 	}
-	if (msg->type < HCOMM_MSG_ABORT)
+	if (msg->type < HCOMM_MSG_CREDIT)
 		l->rx_count++;
 
 	switch (msg->type) {
