@@ -1,0 +1,887 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ranks and the main loop: the part that the module's communicator plays.  A
+ * rank has one CPU; what arrives waits in its inbox until the CPU is free, is
+ * fed to the engine, and the engine runs.  After a fault the links are closed
+ * once the ABORTs have left, and only then are the runs failed.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "fabric.h"
+#include "reduce.h"
+
+/* Ticks without a completed chunk after which nothing is going to happen. */
+#define STALL_TICKS 256
+
+long hcomm_user_alloc_budget = -1;
+char sim_replay[256];
+
+static void queue_poll(struct sim_rank *r, u64 time)
+{
+	struct sim_event *ev;
+
+	if (r->poll_queued || r->dead)
+		return;
+	r->poll_queued = true;
+	ev = event_new(r->sim, EV_POLL, max(time, r->cpu_free));
+	ev->rank = r;
+	event_push(r->sim, ev);
+}
+
+static struct sim_rank *rank_of(struct hcomm_engine *e)
+{
+	return container_of(e, struct sim_rank, eng);
+}
+
+static void queue_launch(struct sim_run *sr, u64 time)
+{
+	struct sim_event *ev = event_new(sr->rank->sim, EV_LAUNCH, time);
+
+	ev->rank = sr->rank;
+	ev->run = sr;
+	event_push(sr->rank->sim, ev);
+}
+
+static void run_over(struct sim_run *sr, int status)
+{
+	struct sim_rank *r = sr->rank;
+	struct sim *sim = r->sim;
+	struct sim_run *other;
+
+	sr->status = status;
+	sr->done++;
+	if (sr->launches)
+		sr->launches--;
+	sr->finished = rank_now(r);
+	r->todo--;
+	sim->unfinished--;
+	sim->progress_time = sim->now;
+	sim->stats.time = max(sim->stats.time, sr->finished);
+	if (sr->launches && status) {
+		/* The rest of its launches would end like this one. */
+		r->todo -= sr->launches;
+		sim->unfinished -= sr->launches;
+		sr->launches = 0;
+	}
+	list_for_each_entry(other, &r->runs, node) {
+		if (other->pending) {
+			other->pending = false;
+			queue_launch(other, rank_now(r) + rng_below(&sim->rng, 1000));
+		} else if (!sr->launches && other->after == sr) {
+			queue_launch(other, rank_now(r) + rng_below(&sim->rng, sim->cfg.skew + 1));
+		}
+	}
+}
+
+static void sim_run_done(struct hcomm_engine *e, struct hcomm_run *run, int status)
+{
+	struct sim_rank *r = rank_of(e);
+	struct sim *sim = r->sim;
+	struct sim_run *sr = run->owner;
+	const char *wrong;
+	u32 i;
+
+	if (!sr || sr->run != run || !r->active)
+		sim_die(sim, "rank %u: a run is done that was not in flight", r->rank);
+	if (run->active)
+		sim_die(sim, "rank %u: a run is done and active", r->rank);
+	if (status && status != -e->fault.error)
+		sim_die(sim, "rank %u: status %d, fault %d", r->rank, status, e->fault.error);
+	if (status && !r->torn)
+		sim_die(sim, "rank %u: a run failed before the links were closed", r->rank);
+	r->active--;
+	sim_hash(sim, (u64)r->rank << 32 | (u32)status);
+	if (sim->cfg.trace)
+		printf("%12llu %u run %llx done: %d\n", (unsigned long long)rank_now(r),
+		       r->rank, (unsigned long long)sr->key, status);
+	if (!status) {
+		fabric_check_run_over(r, sr->key);
+		wrong = sr->check ? sr->check(sr) : NULL;
+		if (wrong)
+			sim_die(sim, "rank %u, run %llx: %s", r->rank,
+				(unsigned long long)sr->key, wrong);
+	}
+	for (i = 0; i < sr->nslots; i++)
+		if (!sim_mem_intact(sr->slots[i]))
+			sim_die(sim, "rank %u: bytes outside slot %u changed", r->rank, i);
+	run_over(sr, status);
+	if (sr->launches) {
+		sr->key = rng_mix(sr->key + 1);
+		queue_launch(sr, rank_now(r) + rng_below(&sim->rng, sim->cfg.skew + 1));
+	}
+}
+
+static void sim_fault(struct hcomm_engine *e)
+{
+	struct sim_rank *r = rank_of(e);
+
+	if (r->fault)
+		sim_die(r->sim, "rank %u: two first faults", r->rank);
+	if (!e->fault.error || !e->fault.reason)
+		sim_die(r->sim, "rank %u: a fault without a reason", r->rank);
+	if (!r->sim->broken && !r->sim->cfg.expect_fault)
+		sim_die(r->sim, "rank %u: fault without a cause: error %d reason %u rank %u step %u",
+			r->rank, e->fault.error, e->fault.reason, e->fault.rank,
+			e->fault.step);
+	r->fault = true;
+	r->sim->progress_time = r->sim->now;
+	sim_hash(r->sim, (u64)r->rank << 32 | e->fault.rank);
+	if (r->sim->cfg.trace)
+		printf("%12llu %u fault: error %d reason %u rank %u reporter %u step %u\n",
+		       (unsigned long long)rank_now(r), r->rank, e->fault.error,
+		       e->fault.reason, e->fault.rank, e->fault.reporter, e->fault.step);
+}
+
+static void sim_trace(struct hcomm_engine *e, struct hcomm_run *run, u32 step, u32 chunk,
+		      enum hcomm_step_event ev)
+{
+	struct sim_rank *r = rank_of(e);
+
+	sim_hash(r->sim, (u64)r->rank << 40 | (u64)step << 16 | chunk << 1 | ev);
+	if (r->sim->cfg.trace)
+		printf("%12llu %u run %llx step %u chunk %u %s\n",
+		       (unsigned long long)rank_now(r), r->rank,
+		       (unsigned long long)run->key, step, chunk,
+		       ev == HCOMM_EV_DONE ? "done" : "issue");
+	if (ev == HCOMM_EV_DONE)
+		r->sim->progress_time = r->sim->now;
+}
+
+static void sim_account(struct hcomm_engine *e, enum hcomm_work work, u64 bytes)
+{
+	struct sim_rank *r = rank_of(e);
+	const struct sim_cfg *cfg = &r->sim->cfg;
+	u64 ns = bytes * 1000 / (work == HCOMM_WORK_COPY ? cfg->copy_rate : cfg->reduce_rate);
+
+	r->cost += r->rank == cfg->slow_rank ? ns * cfg->slow_factor : ns;
+}
+
+static const struct hcomm_engine_ops sim_engine_ops = {
+	.run_done = sim_run_done,
+	.fault = sim_fault,
+	.trace = sim_trace,
+	.account = sim_account,
+};
+
+static void drop_inbox(struct sim_rank *r)
+{
+	struct sim_event *ev;
+
+	while ((ev = list_first_entry_or_null(&r->inbox, struct sim_event, node))) {
+		list_del_init(&ev->node);
+		fabric_drop(r->sim, ev);
+	}
+}
+
+/* What was not launched yet never will be. */
+static void forget_runs(struct sim_rank *r)
+{
+	struct sim_run *sr;
+
+	list_for_each_entry(sr, &r->runs, node) {
+		r->todo -= sr->launches;
+		r->sim->unfinished -= sr->launches;
+		sr->launches = 0;
+	}
+}
+
+/* The node of a rank falls silent; others see it when their links time out. */
+static void kill_node(struct sim_rank *r)
+{
+	struct sim *sim = r->sim;
+	struct sim_end *end;
+
+	forget_runs(r);
+	drop_inbox(r);
+	for (end = r->ends; end; end = end->next) {
+		struct sim_end *peer = end->peer;
+		struct sim_event *ev;
+
+		end->down = true;
+		if (peer->down)
+			continue;
+		peer->dead_peer = true;
+		peer->cut = sim->now + rng_below(&sim->rng, 2 * sim->cfg.latency + 1);
+		ev = event_new(sim, EV_LINK_DOWN, sim->now + 2 * sim->cfg.latency +
+			       sim->cfg.detect + rng_below(&sim->rng, sim->cfg.detect + 1));
+		ev->end = peer;
+		ev->a = HCOMM_FAULT_PEER_DIED;
+		ev->b = EOWNERDEAD;
+		event_push(sim, ev);
+	}
+	r->dead = true;
+}
+
+/* A process ends; its kernel takes the communicator down and says why. */
+static void kill_process(struct sim_rank *r)
+{
+	struct hcomm_fault f = {
+		.error = EOWNERDEAD, .reason = HCOMM_FAULT_PEER_DIED,
+		.rank = r->rank, .reporter = r->rank, .step = ~0u,
+	};
+
+	hcomm_engine_fault(&r->eng, &f);
+}
+
+static void break_link(struct sim *sim, u32 a, u32 b)
+{
+	struct sim_end *end = fabric_find(sim, a, b);
+	int i;
+
+	for (i = 0; end && i < 2; i++, end = end->peer) {
+		struct sim_event *ev;
+
+		if (end->down)
+			continue;
+		end->dead_peer = true;
+		end->cut = sim->now;
+		ev = event_new(sim, EV_LINK_DOWN,
+			       sim->now + 1 + rng_below(&sim->rng, sim->cfg.detect + 1));
+		ev->end = end;
+		ev->a = HCOMM_FAULT_LINK;
+		ev->b = ECONNRESET;
+		event_push(sim, ev);
+	}
+}
+
+/* One more event of a rank's engine; true if the rank is dead now. */
+static bool count_event(struct sim_rank *r)
+{
+	struct sim *sim = r->sim;
+	const struct sim_cfg *cfg = &sim->cfg;
+
+	r->events++;
+	if (r->rank == cfg->break_rank && r->events == cfg->break_event) {
+		sim->broken = true;
+		break_link(sim, cfg->break_rank, cfg->break_peer);
+	}
+	if (r->rank != cfg->kill_rank || r->events != cfg->kill_event)
+		return false;
+	sim->broken = true;
+	if (cfg->trace)
+		printf("%12llu %u dies\n", (unsigned long long)rank_now(r), r->rank);
+	if (cfg->kill_process) {
+		kill_process(r);
+		return false;
+	}
+	kill_node(r);
+	return true;
+}
+
+/* After a fault: when the news is out, close everything, then end the runs. */
+static void tear_down(struct sim_rank *r)
+{
+	struct sim_end *end;
+
+	if (r->torn || !hcomm_engine_aborts_sent(&r->eng))
+		return;
+	for (end = r->ends; end; end = end->next)
+		fabric_close(end, HCOMM_FAULT_LINK, ECONNRESET, r->sim->cfg.latency);
+	r->torn = true;
+	hcomm_engine_fail_runs(&r->eng);
+	if (r->active)
+		sim_die(r->sim, "rank %u: %u runs survive fail_runs", r->rank, r->active);
+	forget_runs(r);
+}
+
+static void leave(struct sim_rank *r)
+{
+	struct sim_end *end;
+
+	if (r->left || !hcomm_engine_bye_done(&r->eng))
+		return;
+	r->left = true;
+	for (end = r->ends; end; end = end->next)
+		fabric_close(end, HCOMM_FAULT_PEER_LEFT, EPIPE, r->sim->cfg.latency);
+}
+
+static void handle(struct sim_rank *r, struct sim_event *ev)
+{
+	struct sim *sim = r->sim;
+	struct sim_end *end = ev->end;
+	struct sim_event *early;
+
+	switch (ev->type) {
+	case EV_ARRIVE:
+		if (!end->up && !end->down) {
+			list_add_tail(&ev->node, &end->early);
+			return;
+		}
+		fabric_arrive(sim, ev);
+		return;
+	case EV_NOTIFY:
+		fabric_notify(sim, ev);
+		return;
+	case EV_LINK_UP:
+		if (end->down)
+			break;
+		end->up = true;
+		hcomm_engine_link_up(&end->el);
+		while ((early = list_first_entry_or_null(&end->early, struct sim_event,
+							 node))) {
+			list_del_init(&early->node);
+			fabric_arrive(sim, early);
+		}
+		break;
+	case EV_LINK_DOWN:
+		if (end->down)
+			break;
+		end->down = true;
+		hcomm_engine_link_down(&end->el, ev->a, (int)ev->b);
+		break;
+	case EV_WRITE_DONE:
+		if (!end->down)
+			hcomm_engine_write_done(&end->el, ev->a);
+		break;
+	case EV_TX_SPACE:
+		end->blocked = false;
+		if (!end->down)
+			hcomm_engine_tx_space(&end->el);
+		break;
+	default:
+		sim_die(sim, "event %u in an inbox", ev->type);
+	}
+	event_free(sim, ev);
+}
+
+static void rank_poll(struct sim_rank *r)
+{
+	struct sim *sim = r->sim;
+	u32 batch = sim->cfg.budget ? 64 : rng_range(&sim->rng, 1, 16);
+	u32 budget = sim->cfg.budget ? sim->cfg.budget : rng_range(&sim->rng, 1, 32);
+	struct sim_event *ev;
+	bool more;
+
+	r->poll_queued = false;
+	if (r->dead) {
+		drop_inbox(r);
+		return;
+	}
+	r->cost = 0;
+	while (batch-- &&
+	       (ev = list_first_entry_or_null(&r->inbox, struct sim_event, node))) {
+		if (count_event(r)) {
+			drop_inbox(r);
+			goto out;
+		}
+		list_del_init(&ev->node);
+		handle(r, ev);
+		r->cost += sim->cfg.event_cost;
+	}
+	if (count_event(r)) {
+		drop_inbox(r);
+		goto out;
+	}
+	more = hcomm_engine_run(&r->eng, budget);
+	r->cost += sim->cfg.event_cost;
+	if (r->fault)
+		tear_down(r);
+	else if (r->bye)
+		leave(r);
+	r->cpu_free = sim->now + r->cost;
+	if (more || !list_empty(&r->inbox))
+		queue_poll(r, r->cpu_free);
+out:
+	r->cost = 0;
+}
+
+static void queue_tick(struct sim_rank *r)
+{
+	struct sim_event *ev;
+
+	if (r->tick_queued)
+		return;
+	r->tick_queued = true;
+	ev = event_new(r->sim, EV_TICK, r->sim->now + r->sim->cfg.tick);
+	ev->rank = r;
+	event_push(r->sim, ev);
+}
+
+static void launch(struct sim_run *sr)
+{
+	struct sim_rank *r = sr->rank;
+	struct sim *sim = r->sim;
+	struct hcomm_buf slots[HCOMM_MAX_SLOTS] = {};
+	u32 i;
+	int err;
+
+	if (r->dead || !sr->launches)
+		return;
+	for (i = 0; i < sr->nslots; i++) {
+		if (sr->slots[i]->mem.length < sr->prog->slots[i].extent)
+			sim_die(sim, "slot %u of rank %u is too small", i, r->rank);
+		slots[i].mem = &sr->slots[i]->mem;
+	}
+	err = hcomm_engine_launch(&r->eng, sr->run, sr->links, slots, sr->key, &sr->call);
+	if (err == -EBUSY && r->active == sim->cfg.par.max_runs) {
+		sr->pending = true;
+		return;
+	}
+	if (r->fault) {
+		if (err != -r->eng.fault.error)
+			sim_die(sim, "rank %u: launch after a fault: %d", r->rank, err);
+		run_over(sr, err);
+		return;
+	}
+	if (err)
+		sim_die(sim, "rank %u: launch: %d", r->rank, err);
+	r->active++;
+	queue_tick(r);
+	queue_poll(r, sim->now);
+}
+
+static void rank_tick(struct sim_rank *r)
+{
+	r->tick_queued = false;
+	if (r->dead || !r->active)
+		return;
+	hcomm_engine_tick(&r->eng);
+	queue_tick(r);
+	queue_poll(r, r->sim->now);
+}
+
+static void start_bye(struct sim_rank *r)
+{
+	if (r->dead || r->fault || r->bye)
+		return;
+	r->bye = true;
+	hcomm_engine_bye(&r->eng);
+	queue_poll(r, r->sim->now);
+}
+
+static void maybe_bye(struct sim_rank *r)
+{
+	struct sim_event *ev;
+
+	if (r->todo || r->active || r->bye || r->dead || r->fault || r->bye_queued)
+		return;
+	r->bye_queued = true;
+	ev = event_new(r->sim, EV_BYE, rank_now(r) + rng_below(&r->sim->rng,
+							       r->sim->cfg.skew + 1));
+	ev->rank = r;
+	event_push(r->sim, ev);
+}
+
+/* ------------------------------------------------------------ failures */
+
+static void dump(struct sim *sim)
+{
+	u32 i, shown = 0;
+
+	for (i = 0; i < sim->cfg.nranks && shown < 32; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+		struct sim_run *sr;
+
+		if (r->dead || (!r->todo && !r->active))
+			continue;
+		list_for_each_entry(sr, &r->runs, node) {
+			const struct hcomm_step *st;
+			u32 step, rank;
+
+			if (!sr->run->active) {
+				if (sr->launches)
+					fprintf(stderr, "# rank %u run %llx: not launched%s\n",
+						i, (unsigned long long)sr->key,
+						sr->pending ? " (no room)" : "");
+				continue;
+			}
+			hcomm_run_blame(sr->run, &step, &rank);
+			st = &sr->prog->steps[min(step, sr->prog->nsteps - 1)];
+			fprintf(stderr,
+				"# rank %u run %llx: step %u of %u, op %u msg %u len %llu peer %u: deps left %u avail %u issued %u done %u of %u\n",
+				i, (unsigned long long)sr->key, step, sr->prog->nsteps,
+				st->op, st->msg, (unsigned long long)st->len, rank,
+				sr->run->st[step].deps_left, sr->run->st[step].avail,
+				sr->run->st[step].issued, sr->run->st[step].done,
+				sr->prog->aux[step].nchunks);
+			shown++;
+		}
+	}
+}
+
+void sim_die(struct sim *sim, const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fprintf(stderr, "# ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\n# seed %llu at %llu ns; again: %s\n",
+		(unsigned long long)(sim ? sim->cfg.seed : 0),
+		(unsigned long long)(sim ? sim->now : 0), sim_replay);
+	if (sim && sim->going)
+		dump(sim);
+	fflush(stderr);
+	_exit(1);
+}
+
+/* ------------------------------------------------------------ life */
+
+void sim_cfg_default(struct sim_cfg *cfg)
+{
+	*cfg = (struct sim_cfg){
+		.seed = 1,
+		.nranks = 4,
+		.ranks_per_node = 1,
+		.par = {
+			.chunk_size = 256 << 10,
+			.eager_size = 4 << 10,
+			.eager_slots = 16,
+			.window = 4,
+			.max_runs = 8,
+			.staging_slots = 16,
+		},
+		.latency = 2000,
+		.local_latency = 300,
+		.bandwidth = 12500,
+		.copy_rate = 10000,
+		.reduce_rate = 8000,
+		.event_cost = 100,
+		.budget = 64,
+		.slow_rank = ~0u,
+		.slow_link = ~0u,
+		.slow_factor = 10,
+		.kill_rank = ~0u,
+		.break_rank = ~0u,
+		.detect = 1000000,
+		.tick = 100000000,
+	};
+}
+
+struct sim *sim_new(const struct sim_cfg *cfg)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+	u32 i;
+
+	if (!sim)
+		return NULL;
+	sim->cfg = *cfg;
+	sim->cfg.par.nranks = cfg->nranks;
+	sim->rng.state = rng_mix(cfg->seed + 1);
+	sim->nnodes = DIV_ROUND_UP(cfg->nranks, cfg->ranks_per_node);
+	sim->nic_tx = calloc(sim->nnodes, sizeof(u64));
+	sim->nic_rx = calloc(sim->nnodes, sizeof(u64));
+	sim->ranks = calloc(cfg->nranks, sizeof(*sim->ranks));
+	if (!sim->nic_tx || !sim->nic_rx || !sim->ranks)
+		goto fail;
+	for (i = 0; i < cfg->nranks; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+		struct hcomm_engine_params par = sim->cfg.par;
+
+		INIT_LIST_HEAD(&r->inbox);
+		INIT_LIST_HEAD(&r->runs);
+		r->sim = sim;
+		r->rank = i;
+		par.rank = i;
+		if (sim->nnodes > 1)
+			r->staging = sim_mem_new(&sim->rng, (u64)par.staging_slots *
+						 par.chunk_size, 1);
+		if (hcomm_engine_init(&r->eng, &par, &sim_engine_ops,
+				      r->staging ? &r->staging->mem : NULL)) {
+			sim_mem_put(r->staging);
+			r->sim = NULL;
+			goto fail;
+		}
+	}
+	return sim;
+fail:
+	sim_free(sim);
+	return NULL;
+}
+
+int sim_add_run(struct sim *sim, u32 rank, struct hcomm_step *steps, u32 nsteps,
+		u32 *deps, u32 ndeps, u32 nslots, struct sim_run **out)
+{
+	struct sim_rank *r = &sim->ranks[rank];
+	struct hcomm_prog_params par = {
+		.rank = rank, .nranks = sim->cfg.nranks,
+		.chunk_size = sim->cfg.par.chunk_size,
+		.eager_size = sim->cfg.par.eager_size,
+	};
+	struct hcomm_prog_reject why;
+	struct sim_run *sr;
+	struct sim_end *end;
+	int err;
+	u32 i;
+
+	sr = calloc(1, sizeof(*sr));
+	if (!sr) {
+		hcomm_free(steps);
+		hcomm_free(deps);
+		return -ENOMEM;
+	}
+	INIT_LIST_HEAD(&sr->node);
+	sr->rank = r;
+	sr->nslots = nslots;
+	sr->launches = 1;
+	err = hcomm_prog_create(&sr->prog, &par, steps, nsteps, deps, ndeps, nslots, &why);
+	if (err == -EINVAL)
+		sim_die(sim, "rank %u: program refused: reason %u, step %u", rank,
+			why.reason, why.step);
+	if (err)
+		goto fail;
+	err = -ENOMEM;
+	sr->run = hcomm_run_create(sr->prog);
+	sr->links = calloc(sr->prog->npeers + 1, sizeof(*sr->links));
+	if (!sr->run || !sr->links)
+		goto fail;
+	sr->run->owner = sr;
+	for (i = 0; i < sr->prog->npeers; i++) {
+		end = fabric_connect(sim, rank, sr->prog->peers[i].peer);
+		if (!end)
+			goto fail;
+		sr->links[i] = &end->el;
+	}
+	list_add_tail(&sr->node, &r->runs);
+	*out = sr;
+	return 0;
+fail:
+	hcomm_run_free(sr->run);
+	hcomm_prog_free(sr->prog);
+	free(sr->links);
+	free(sr);
+	return err;
+}
+
+static void dispatch(struct sim *sim, struct sim_event *ev)
+{
+	struct sim_rank *r = ev->end ? ev->end->rank : ev->rank;
+
+	switch (ev->type) {
+	case EV_POLL:
+		event_free(sim, ev);
+		rank_poll(r);
+		break;
+	case EV_LAUNCH:
+		launch(ev->run);
+		event_free(sim, ev);
+		break;
+	case EV_TICK:
+		event_free(sim, ev);
+		rank_tick(r);
+		break;
+	case EV_BYE:
+		event_free(sim, ev);
+		start_bye(r);
+		break;
+	case EV_LAND:
+		fabric_land(sim, ev);
+		break;
+	default:
+		if (ev->type == EV_ARRIVE)
+			ev->end->peer->tx_busy--;
+		if (r->dead) {
+			fabric_drop(sim, ev);
+			break;
+		}
+		list_add_tail(&ev->node, &r->inbox);
+		queue_poll(r, sim->now);
+		break;
+	}
+	if (!r->dead)
+		maybe_bye(r);
+}
+
+static void start(struct sim *sim)
+{
+	struct sim_run *sr;
+	struct sim_end *end;
+	u32 i;
+
+	for (i = 0; i < sim->cfg.nranks; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+
+		for (end = r->ends; end; end = end->next) {
+			struct sim_event *ev;
+
+			ev = event_new(sim, EV_LINK_UP,
+				       rng_below(&sim->rng, sim->cfg.linkup_skew + 1));
+			ev->end = end;
+			event_push(sim, ev);
+		}
+		list_for_each_entry(sr, &r->runs, node) {
+			r->todo += sr->launches;
+			sim->unfinished += sr->launches;
+			if (!sr->after)
+				queue_launch(sr, sr->start);
+		}
+	}
+}
+
+/* What must hold at the end of a simulation in which nothing broke. */
+static void check_sound(struct sim *sim)
+{
+	u32 i;
+
+	for (i = 0; i < sim->cfg.nranks; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+		struct sim_end *end;
+
+		if (!r->left)
+			sim_die(sim, "rank %u can't leave", i);
+		for (end = r->ends; end; end = end->next)
+			fabric_check_end(end);
+		if (r->eng.nruns || r->eng.stage_runs || r->eng.narrivals)
+			sim_die(sim, "rank %u: %u runs, %u with staging, %u arrivals left",
+				i, r->eng.nruns, r->eng.stage_runs, r->eng.narrivals);
+		if (r->staging && r->eng.stage_nfree != sim->cfg.par.staging_slots)
+			sim_die(sim, "rank %u: %u of %u staging slots are free", i,
+				r->eng.stage_nfree, sim->cfg.par.staging_slots);
+		if (r->staging && !sim_mem_intact(r->staging))
+			sim_die(sim, "rank %u: bytes outside staging memory changed", i);
+	}
+}
+
+void sim_go(struct sim *sim)
+{
+	struct sim_event *ev;
+	bool faults = false;
+	u32 i;
+
+	hcomm_user_alloc_budget = 0;	/* from here on the engine has what it needs */
+	sim->going = true;
+	start(sim);
+	while ((ev = event_pop(sim))) {
+		sim->now = ev->time;
+		sim->stats.events++;
+		dispatch(sim, ev);
+		if (sim->unfinished &&
+		    sim->now - sim->progress_time > STALL_TICKS * sim->cfg.tick)
+			sim_die(sim, "nothing moves any more: deadlock");
+		if (sim->cfg.max_time && sim->now > sim->cfg.max_time && sim->unfinished)
+			sim_die(sim, "not done after %llu ns",
+				(unsigned long long)sim->cfg.max_time);
+	}
+	sim->stats.end = sim->now;
+	if (sim->unfinished)
+		sim_die(sim, "nothing is left to happen: deadlock");
+	for (i = 0; i < sim->cfg.nranks; i++)
+		faults |= sim->ranks[i].fault || sim->ranks[i].dead;
+	if (!faults)
+		check_sound(sim);
+	sim->going = false;
+	hcomm_user_alloc_budget = -1;
+}
+
+static void bury(struct sim_rank *r)
+{
+	struct hcomm_fault f = {
+		.error = EOWNERDEAD, .reason = HCOMM_FAULT_PEER_DIED,
+		.rank = r->rank, .reporter = r->rank, .step = ~0u,
+	};
+
+	/* The engine of a silent node ends too, for the sake of its memory. */
+	if (!r->fault)
+		hcomm_engine_fault(&r->eng, &f);
+	r->torn = true;
+	hcomm_engine_fail_runs(&r->eng);
+}
+
+void sim_free(struct sim *sim)
+{
+	struct sim_run *sr, *next;
+	struct sim_end *end;
+	struct sim_event *ev;
+	u32 i, k;
+
+	for (i = 0; sim->ranks && i < sim->cfg.nranks; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+
+		if (!r->sim)
+			continue;
+		if (r->dead && r->active) {
+			r->todo = r->active;
+			sim->unfinished += r->active;
+			bury(r);
+		}
+		for (end = r->ends; end; end = end->next)
+			while ((ev = list_first_entry_or_null(&end->early,
+							      struct sim_event, node))) {
+				list_del_init(&ev->node);
+				fabric_drop(sim, ev);
+			}
+	}
+	fabric_exit(sim);
+	for (i = 0; sim->ranks && i < sim->cfg.nranks; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+
+		if (!r->sim)
+			continue;
+		list_for_each_entry_safe(sr, next, &r->runs, node) {
+			list_del_init(&sr->node);
+			hcomm_run_free(sr->run);
+			hcomm_prog_free(sr->prog);
+			for (k = 0; k < sr->nslots; k++)
+				sim_mem_put(sr->slots[k]);
+			free(sr->links);
+			free(sr);
+		}
+		hcomm_engine_exit(&r->eng);
+		sim_mem_put(r->staging);
+	}
+	events_exit(sim);
+	free(sim->ranks);
+	free(sim->nic_tx);
+	free(sim->nic_rx);
+	free(sim);
+}
+
+const struct sim_stats *sim_stats(const struct sim *sim)
+{
+	return &sim->stats;
+}
+
+struct hcomm_engine *sim_engine(struct sim *sim, u32 rank)
+{
+	return &sim->ranks[rank].eng;
+}
+
+struct list_head *sim_runs(struct sim *sim, u32 rank)
+{
+	return &sim->ranks[rank].runs;
+}
+
+bool sim_rank_dead(struct sim *sim, u32 rank)
+{
+	return sim->ranks[rank].dead;
+}
+
+u64 sim_rank_events(struct sim *sim, u32 rank)
+{
+	return sim->ranks[rank].events;
+}
+
+struct sim_rng *sim_rng(struct sim *sim)
+{
+	return &sim->rng;
+}
+
+bool sim_connected(struct sim *sim, u32 a, u32 b)
+{
+	u8 *seen = calloc(sim->cfg.nranks, 1);
+	u32 *todo = calloc(sim->cfg.nranks, sizeof(u32));
+	u32 n = 0;
+	bool found;
+
+	if (!seen || !todo)
+		sim_die(sim, "out of memory");
+	todo[n++] = a;
+	seen[a] = 1;
+	while (n) {
+		struct sim_end *end = sim->ranks[todo[--n]].ends;
+
+		for (; end; end = end->next) {
+			if (seen[end->el.peer])
+				continue;
+			seen[end->el.peer] = 1;
+			todo[n++] = end->el.peer;
+		}
+	}
+	found = seen[b];
+	free(seen);
+	free(todo);
+	return found;
+}
