@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Symbolic values.  An expression stands for a whole array: element by element,
+ * position by position.  A leaf is the input of a rank; position p of it is byte
+ * p of that input.  An operation joins position p of its left operand with
+ * position p + shift of its right one.  Equal expressions have equal numbers.
+ */
+#ifndef HCOMM_CHECK_EXPR_H
+#define HCOMM_CHECK_EXPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXPR_NONE	0u	/* memory that was never written */
+
+/**
+ * struct expr - a node
+ * @leaf: it is the input of @rank
+ * @good: it was found to have one aligned leaf of each rank
+ * @dtype: type of the operation
+ * @redop: the operation
+ * @rank: of a leaf
+ * @left: left operand, the one with the lower number
+ * @right: right operand
+ * @leaves: number of leaves in the tree, saturated
+ * @next: in its hash bucket
+ * @shift: see above
+ */
+struct expr {
+	bool leaf;
+	bool good;
+	uint8_t dtype;
+	uint8_t redop;
+	uint32_t rank;
+	uint32_t left;
+	uint32_t right;
+	uint32_t leaves;
+	uint32_t next;
+	int64_t shift;
+};
+
+/**
+ * struct value - what some bytes hold
+ * @len: how many bytes
+ * @expr: expression
+ * @pos: its position at the first byte
+ */
+struct value {
+	uint64_t len;
+	uint32_t expr;
+	int64_t pos;
+};
+
+struct expr_pool {
+	struct expr *e;
+	uint32_t *bucket;
+	uint32_t n;
+	uint32_t room;
+	uint32_t nbuckets;
+};
+
+int expr_init(struct expr_pool *p, uint32_t nranks);
+void expr_exit(struct expr_pool *p);
+
+/* the input of a rank */
+static inline uint32_t expr_leaf(uint32_t rank)
+{
+	return rank + 1;
+}
+
+/* a (op) b; the result's length is a's; false without memory */
+bool expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
+	     const struct value *a, const struct value *b, struct value *out);
+
+#endif /* HCOMM_CHECK_EXPR_H */
