@@ -35,6 +35,8 @@
 
 struct hcomm_comm;
 struct hcomm_link;
+struct hcomm_ctx;
+struct mem_cgroup;
 struct net;
 
 /**
@@ -82,6 +84,9 @@ struct hcomm_link_info {
  * @stats: counters
  * @dev: sysfs device
  * @handled: FAILED or CLOSED or READY was told to the engine (comm->lock)
+ * @news: in comm->news while @state was not told to the engine (comm->news_lock)
+ * @list: in comm->link_list (comm->link_lock)
+ * @started: link_start() was called: a program or LINK_OPEN needs it (link_lock)
  */
 struct hcomm_link {
 	struct hcomm_elink el;
@@ -96,6 +101,9 @@ struct hcomm_link {
 	struct hcomm_link_stats stats;
 	struct device *dev;
 	enum hcomm_link_state handled;
+	struct list_head news;
+	struct list_head list;
+	bool started;
 };
 
 /**
@@ -145,8 +153,27 @@ struct hcomm_comm {
 	struct device *dev;
 	bool closing;
 	/* the rest is private to comm.c, launch.c, link.c and may grow */
-	atomic_t kicks;
-	bool torn_down;
+	struct hcomm_ctx *ctx;		/* a reference; nobody's ring outlives it */
+	struct list_head ctx_node;	/* in ctx->comms, under ctx->comms_lock */
+	struct mem_cgroup *memcg;	/* of the creator: links are charged to it */
+	u32 index;			/* number in names and traces */
+	atomic_t kicks;			/* news that nobody has looked at */
+	atomic_t runners;		/* threads that look at kicks when they leave */
+	bool dead;			/* @lock: transports' parts are gone */
+	bool torn_down;			/* @link_lock: links are stopped, none begins */
+	bool visible;			/* module's table: may be found */
+	bool unlisted;			/* not in ctx->comms any more */
+	bool loaded;			/* @link_lock: a program was loaded */
+	int error;			/* copy of the fault's error, negative */
+	struct list_head link_list;	/* all links, under @link_lock */
+	spinlock_t news_lock;		/* protects @news, taken in any context */
+	struct list_head news;		/* links whose state the engine must learn */
+	struct list_head done;		/* @lock: launches to report */
+	struct delayed_work tick;	/* while runs are in flight */
+	u64 launches;			/* @lock */
+	u64 runs_failed;		/* @lock */
+	u64 bytes_copied;		/* @lock */
+	u64 bytes_reduced;		/* @lock */
 };
 
 /**
@@ -188,11 +215,34 @@ struct hcomm_link *hcomm_link_get_locked(struct hcomm_comm *comm, u32 peer,
 /**
  * hcomm_comm_find - a communicator of this kernel
  * @uuid: identity
+ * @secret: job secret, compared in constant time
  * @rank: its rank
+ * @stranger: out, optional: there is one of that identity and rank, but it has
+ *	another secret
+ *
+ * One who does not know the secret can't stand in for a rank, nor keep it away.
  *
  * Return: with a reference, or NULL.
  */
-struct hcomm_comm *hcomm_comm_find(const u8 *uuid, u32 rank);
+struct hcomm_comm *hcomm_comm_find(const u8 *uuid, const u8 *secret, u32 rank,
+				   bool *stranger);
 void hcomm_comm_put(struct hcomm_comm *comm);
+
+/**
+ * struct hcomm_comm_watch - wants to know when a communicator appears
+ * @node: in the module's list
+ * @uuid: identity
+ * @rank: its rank
+ * @appeared: called with the module's table locked: may only queue work
+ */
+struct hcomm_comm_watch {
+	struct list_head node;
+	const u8 *uuid;
+	u32 rank;
+	void (*appeared)(struct hcomm_comm_watch *watch);
+};
+
+void hcomm_comm_watch_add(struct hcomm_comm_watch *watch);
+void hcomm_comm_watch_del(struct hcomm_comm_watch *watch);
 
 #endif /* HCOMM_COMM_H */

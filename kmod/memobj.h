@@ -10,6 +10,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include "core/mem.h"
 #include "object.h"
 
@@ -56,7 +57,8 @@ struct hcomm_memobj {
 	void *vmap;			/* kernel memory: its address */
 	struct user_struct *charged_user;
 	struct mm_struct *charged_mm;
-	unsigned long charged;
+	unsigned long charged;		/* pages */
+	struct work_struct free_work;
 };
 
 static inline struct hcomm_memobj *hcomm_memobj_of(struct hcomm_mem *mem)
@@ -67,5 +69,12 @@ static inline struct hcomm_memobj *hcomm_memobj_of(struct hcomm_mem *mem)
 struct hcomm_memobj *hcomm_memobj_alloc_kernel(size_t size);
 void hcomm_memobj_get(struct hcomm_memobj *mo);
 void hcomm_memobj_put(struct hcomm_memobj *mo);
+
+/**
+ * hcomm_memobj_put_later - drop a reference where the last one must not end
+ *	the memory at once: under comm->lock
+ * @mo: memory
+ */
+void hcomm_memobj_put_later(struct hcomm_memobj *mo);
 
 #endif /* HCOMM_MEMOBJ_H */

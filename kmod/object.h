@@ -51,6 +51,13 @@ void hcomm_object_publish(struct hcomm_object *obj);
 void hcomm_object_abort(struct hcomm_object *obj);
 struct hcomm_object *hcomm_object_get(struct hcomm_ctx *ctx, u32 id, u32 kind);
 void hcomm_object_put(struct hcomm_object *obj);
+
+/*
+ * hcomm_object_get() that also counts a user: -ENOENT (as NULL) once a destroy
+ * has begun, and no destroy begins before hcomm_object_unuse().
+ */
+struct hcomm_object *hcomm_object_use(struct hcomm_ctx *ctx, u32 id, u32 kind);
+void hcomm_object_unuse(struct hcomm_object *obj);
 int hcomm_object_destroy(struct hcomm_ctx *ctx, u32 id);
 void hcomm_objects_destroy_all(struct hcomm_ctx *ctx);
 

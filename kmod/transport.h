@@ -21,6 +21,7 @@
  * @id: HCOMM_TRANSPORT_*
  * @index: index in comm->tdata
  * @direct: the engine may read the peer's memory (RTS/FIN)
+ * @link_ops: what the engine calls; link.c initialises el with them
  * @init: module load; optional
  * @exit: module unload; optional
  * @comm_init: the communicator's part (listener, completion queue); fills in
@@ -50,6 +51,7 @@ struct hcomm_transport {
 	u32 id;
 	u32 index;
 	bool direct;
+	const struct hcomm_link_ops *link_ops;
 	int (*init)(void);
 	void (*exit)(void);
 	int (*comm_init)(struct hcomm_comm *comm);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What comm.c, link.c, prog.c, launch.c, wait.c and sysfs.c share.
+ */
+#ifndef HCOMM_COMM_PRIV_H
+#define HCOMM_COMM_PRIV_H
+
+#include "comm.h"
+#include "ctx.h"
+#include "transport.h"
+
+/* Chunks and messages that one round of an engine handles at most. */
+#define HCOMM_ROUND_BUDGET	64u
+/* Rounds a worker makes before it queues itself again. */
+#define HCOMM_WORKER_ROUNDS	32u
+/* While runs are in flight the engine looks for such that stand still. */
+#define HCOMM_TICK_JIFFIES	(HZ / 10)
+
+extern const struct hcomm_object_ops hcomm_comm_ops;
+extern const struct hcomm_engine_ops hcomm_comm_engine_ops;
+
+static inline struct hcomm_comm *hcomm_comm_of(struct hcomm_object *obj)
+{
+	return container_of(obj, struct hcomm_comm, obj);
+}
+
+/* Transports whose part this communicator has. */
+static inline bool hcomm_comm_uses(const struct hcomm_comm *comm,
+				   const struct hcomm_transport *t)
+{
+	return comm->transports & t->id;
+}
+
+#define hcomm_for_each_transport(t, i)					\
+	for ((i) = 0; (i) < HCOMM_NR_TRANSPORTS && ((t) = hcomm_transports[i]); (i)++)
+
+/* run.c */
+/**
+ * hcomm_comm_run - one round of the engine
+ * @comm: communicator
+ * @budget: chunks and messages to handle at most
+ * @arm: before it stops, make sure that what comes later kicks
+ *
+ * Return: true if there is more to do; who then stops calls
+ * hcomm_comm_dispatch().
+ */
+bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm);
+/* The same, with comm->lock held and kept. */
+bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm);
+/* Somebody must look at the communicator: the waiter, or the worker. */
+void hcomm_comm_dispatch(struct hcomm_comm *comm);
+/* comm->lock around calls into core; unlock reports the runs that ended. */
+void hcomm_comm_lock(struct hcomm_comm *comm);
+void hcomm_comm_unlock(struct hcomm_comm *comm);
+void hcomm_comm_work(struct work_struct *work);
+void hcomm_comm_tick(struct work_struct *work);
+
+/* comm.c */
+void hcomm_comm_fault(struct hcomm_comm *comm, u32 reason, int error, u32 rank);
+void hcomm_comm_teardown(struct hcomm_comm *comm);
+
+/* link.c */
+/* Make the link to a peer and begin to bring it up; link_lock held. */
+struct hcomm_link *hcomm_link_need_locked(struct hcomm_comm *comm, u32 peer);
+int hcomm_link_wait_ready(struct hcomm_link *link, u64 timeout_ns);
+void hcomm_link_news(struct hcomm_comm *comm);
+void hcomm_links_free(struct hcomm_comm *comm);
+const char *hcomm_link_state_name(enum hcomm_link_state state);
+
+/* prog.c, launch.c */
+struct hcomm_launch_ctx;
+
+/**
+ * struct hcomm_progobj - a loaded program
+ * @obj: object; a launch in flight holds a reference and counts as a user
+ * @comm: communicator, used (it can't be destroyed before)
+ * @prog: the program
+ * @links: by index of prog->peers
+ * @elinks: the same for the engine
+ * @lock: protects @free
+ * @free: launches that are not in flight
+ * @launches: all of them
+ * @max_runs: their number
+ */
+struct hcomm_progobj {
+	struct hcomm_object obj;
+	struct hcomm_comm *comm;
+	struct hcomm_prog *prog;
+	struct hcomm_link **links;
+	struct hcomm_elink **elinks;
+	spinlock_t lock;
+	struct list_head free;
+	struct hcomm_launch_ctx *launches;
+	u32 max_runs;
+};
+
+/**
+ * struct hcomm_launch_ctx - one launch at a time of a program
+ * @node: in po->free or comm->done
+ * @po: program
+ * @run: core's part
+ * @mems: memory of the slots, with references while in flight
+ * @timeout: ends a run that takes too long
+ * @seq: counts completions (po->lock)
+ * @timed: @timeout was set for this launch
+ * @start_ns: when it was launched
+ * @cqe: completion, filled in as it becomes known
+ */
+struct hcomm_launch_ctx {
+	struct list_head node;
+	struct hcomm_progobj *po;
+	struct hcomm_run *run;
+	struct hcomm_memobj *mems[HCOMM_MAX_SLOTS];
+	struct delayed_work timeout;
+	u32 seq;
+	bool timed;
+	u64 start_ns;
+	struct hcomm_cqe cqe;
+};
+
+int hcomm_launches_init(struct hcomm_progobj *po);
+void hcomm_launches_exit(struct hcomm_progobj *po);
+void hcomm_launch_done(struct hcomm_comm *comm, struct hcomm_launch_ctx *lc, int status);
+void hcomm_launch_report(struct hcomm_launch_ctx *lc);
+
+/* sysfs.c */
+int hcomm_sysfs_init(void);
+void hcomm_sysfs_exit(void);
+int hcomm_sysfs_add_comm(struct hcomm_comm *comm);
+int hcomm_sysfs_add_link(struct hcomm_link *link);
+void hcomm_sysfs_remove(struct device **dev);
+
+#endif /* HCOMM_COMM_PRIV_H */

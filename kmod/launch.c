@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Launches: bind memory to the slots of a program, hand the run to the engine,
+ * run it on the caller's time, and report its completion.
+ *
+ * Nothing is allocated here: the run, its place in the completion ring and the
+ * references are taken from what PROG_LOAD and RING_SETUP made.  A launch in
+ * flight holds a reference to its program, which uses the communicator, and one
+ * to each bound memory.  The completion is posted after all are given back, so
+ * that the process may destroy the objects once it has seen it.
+ */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "comm_priv.h"
+#include "trace.h"
+
+/* How long a launch that does not wait works for its run before it returns. */
+#define INLINE_NS		(20 * NSEC_PER_USEC)
+#define INLINE_BUDGET		4u
+
+/* --------------------------------------------------------------- memory for them */
+
+static void launch_timeout(struct work_struct *work)
+{
+	struct hcomm_launch_ctx *lc = container_of(to_delayed_work(work),
+						   struct hcomm_launch_ctx, timeout);
+	struct hcomm_comm *comm = lc->po->comm;
+	struct hcomm_fault fault = {
+		.error = ETIME,
+		.reason = HCOMM_FAULT_TIMEOUT,
+		.reporter = comm->par.rank,
+	};
+
+	hcomm_comm_lock(comm);
+	if (lc->run->active && lc->timed) {
+		fault.run = lc->run->key;
+		hcomm_run_blame(lc->run, &fault.step, &fault.rank);
+		hcomm_engine_fault(&comm->engine, &fault);
+	}
+	hcomm_comm_unlock(comm);
+}
+
+int hcomm_launches_init(struct hcomm_progobj *po)
+{
+	u32 i;
+
+	po->launches = kvcalloc(po->max_runs, sizeof(*po->launches), GFP_KERNEL_ACCOUNT);
+	if (!po->launches)
+		return -ENOMEM;
+	for (i = 0; i < po->max_runs; i++) {
+		struct hcomm_launch_ctx *lc = &po->launches[i];
+
+		INIT_DELAYED_WORK(&lc->timeout, launch_timeout);
+		lc->po = po;
+		lc->run = hcomm_run_create(po->prog);
+		if (!lc->run)
+			return -ENOMEM;
+		lc->run->owner = lc;
+		list_add_tail(&lc->node, &po->free);
+		cond_resched();
+	}
+	return 0;
+}
+
+void hcomm_launches_exit(struct hcomm_progobj *po)
+{
+	u32 i;
+
+	for (i = 0; po->launches && i < po->max_runs; i++) {
+		struct hcomm_launch_ctx *lc = &po->launches[i];
+
+		if (lc->run)
+			cancel_delayed_work_sync(&lc->timeout);
+		hcomm_run_free(lc->run);
+		cond_resched();
+	}
+	kvfree(po->launches);
+}
+
+static struct hcomm_launch_ctx *launch_get(struct hcomm_progobj *po)
+{
+	struct hcomm_launch_ctx *lc;
+
+	spin_lock(&po->lock);
+	lc = list_first_entry_or_null(&po->free, struct hcomm_launch_ctx, node);
+	if (lc)
+		list_del_init(&lc->node);
+	spin_unlock(&po->lock);
+	return lc;
+}
+
+/* Memory references go, the launch can be used again. */
+static void launch_put(struct hcomm_launch_ctx *lc)
+{
+	struct hcomm_progobj *po = lc->po;
+	u32 i;
+
+	for (i = 0; i < po->prog->nslots; i++) {
+		if (lc->mems[i])
+			hcomm_memobj_put_later(lc->mems[i]);
+		lc->mems[i] = NULL;
+	}
+	spin_lock(&po->lock);
+	lc->seq++;
+	list_add_tail(&lc->node, &po->free);
+	spin_unlock(&po->lock);
+}
+
+/* ------------------------------------------------------------------- completion */
+
+/* The engine is done with a run; comm->lock held. */
+void hcomm_launch_done(struct hcomm_comm *comm, struct hcomm_launch_ctx *lc, int status)
+{
+	const struct hcomm_fault *fault = &comm->engine.fault;
+
+	lc->cqe.status = status;
+	lc->cqe.fault_rank = status ? fault->rank : 0;
+	lc->cqe.fault_step = status ? fault->step : 0;
+	lc->cqe.duration_ns = ktime_get_ns() - lc->start_ns;
+	if (status)
+		comm->runs_failed++;
+	trace_hcomm_complete(comm->index, comm->par.rank, lc->run->key, status,
+			     lc->cqe.duration_ns);
+	list_add_tail(&lc->node, &comm->done);
+}
+
+/* Give everything back and tell the process; no lock held. */
+void hcomm_launch_report(struct hcomm_launch_ctx *lc)
+{
+	struct hcomm_progobj *po = lc->po;
+	struct hcomm_ctx *ctx = po->comm->ctx;
+	struct hcomm_cqe cqe = lc->cqe;
+
+	if (lc->timed)
+		cancel_delayed_work(&lc->timeout);
+	/* The program may end with its last user, and the communicator with it. */
+	hcomm_ctx_get(ctx);
+	launch_put(lc);
+	hcomm_object_unuse(&po->obj);
+	hcomm_ring_post(ctx, &cqe);
+	hcomm_ctx_put(ctx);
+}
+
+/* ---------------------------------------------------------------------- binding */
+
+static int bind_slot(struct hcomm_ctx *ctx, struct hcomm_launch_ctx *lc, u32 i,
+		     const struct hcomm_slot *slot, struct hcomm_buf *buf,
+		     struct hcomm_launch *arg)
+{
+	const struct hcomm_slot_use *use = &lc->po->prog->slots[i];
+	struct hcomm_memobj *mo;
+	struct hcomm_object *obj;
+	u64 end;
+
+	if (slot->pad)
+		return -EINVAL;
+	arg->err_slot = i;
+	if (!slot->mem_id) {
+		if (slot->offset || slot->length)
+			return -EINVAL;
+		if (!use->extent)
+			return 0;
+		arg->err_needed = use->extent;
+		return -ERANGE;
+	}
+	obj = hcomm_object_get(ctx, slot->mem_id, HCOMM_OBJ_MEM);
+	if (!obj)
+		return -ENOENT;
+	mo = container_of(obj, struct hcomm_memobj, obj);
+	lc->mems[i] = mo;
+	if (slot->length < use->extent ||
+	    check_add_overflow(slot->offset, slot->length, &end) ||
+	    end > mo->mem.length) {
+		arg->err_needed = use->extent;
+		return -ERANGE;
+	}
+	if (use->written && mo->read_only)
+		return -EACCES;
+	buf->mem = &mo->mem;
+	buf->off = slot->offset;
+	return 0;
+}
+
+static int bind_slots(struct hcomm_ctx *ctx, struct hcomm_launch_ctx *lc,
+		      struct hcomm_buf *bufs, struct hcomm_launch *arg)
+{
+	struct hcomm_slot slots[HCOMM_MAX_SLOTS];
+	u32 i;
+	int ret;
+
+	memset(bufs, 0, HCOMM_MAX_SLOTS * sizeof(*bufs));
+	if (copy_from_user(slots, u64_to_user_ptr(arg->slots),
+			   arg->nslots * sizeof(*slots)))
+		return -EFAULT;
+	for (i = 0; i < arg->nslots; i++) {
+		ret = bind_slot(ctx, lc, i, &slots[i], &bufs[i], arg);
+		if (ret)
+			return ret;
+	}
+	arg->err_slot = 0;
+	return 0;
+}
+
+/* Links that keep something per memory must have it before the engine asks. */
+static int prepare_memory(struct hcomm_launch_ctx *lc)
+{
+	struct hcomm_progobj *po = lc->po;
+	u64 limit = (u64)po->comm->connect_timeout_ms * NSEC_PER_MSEC;
+	u32 i, s;
+	int ret;
+
+	for (i = 0; i < po->prog->npeers; i++) {
+		struct hcomm_link *link = po->links[i];
+
+		if (!link->transport->mem_prepare)
+			continue;
+		ret = hcomm_link_wait_ready(link, limit);
+		if (ret)
+			return ret;
+		for (s = 0; s < po->prog->nslots; s++) {
+			if (!lc->mems[s] || !po->prog->slots[s].extent)
+				continue;
+			ret = link->transport->mem_prepare(link, lc->mems[s]);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- LAUNCH */
+
+/* A launch that waits for its own end. */
+struct launch_wait {
+	struct hcomm_launch_ctx *lc;
+	u32 seq;
+};
+
+static int launch_over(void *arg)
+{
+	struct launch_wait *lw = arg;
+
+	return READ_ONCE(lw->lc->seq) != lw->seq;
+}
+
+/* Hand the run to the engine. */
+static int launch_submit(struct hcomm_launch_ctx *lc, const struct hcomm_buf *bufs,
+			 const struct hcomm_launch *arg)
+{
+	struct hcomm_progobj *po = lc->po;
+	struct hcomm_comm *comm = po->comm;
+	int ret = -ECANCELED;
+	u32 i;
+
+	hcomm_comm_lock(comm);
+	if (comm->closing)
+		goto out;
+	/* What links became must be known before the engine relies on them. */
+	hcomm_link_news(comm);
+	for (i = 0; i < po->prog->npeers; i++)
+		if (po->links[i]->handled == HCOMM_LINK_CLOSED)
+			hcomm_comm_fault(comm, HCOMM_FAULT_PEER_LEFT, EPIPE,
+					 po->links[i]->peer);
+	lc->timed = arg->timeout_ms;
+	lc->cqe.user_data = arg->user_data;
+	lc->cqe.comm_id = comm->obj.id;
+	lc->start_ns = ktime_get_ns();
+	ret = hcomm_engine_launch(&comm->engine, lc->run, po->elinks, bufs, arg->run,
+				  &arg->call);
+	if (ret)
+		goto out;
+	comm->launches++;
+	trace_hcomm_launch(comm->index, comm->par.rank, po->obj.id, arg->run,
+			   arg->user_data, &arg->call);
+	if (lc->timed)
+		mod_delayed_work(hcomm_end_wq, &lc->timeout,
+				 msecs_to_jiffies(arg->timeout_ms));
+	queue_delayed_work(hcomm_wq, &comm->tick, HCOMM_TICK_JIFFIES);
+out:
+	hcomm_comm_unlock(comm);
+	return ret;
+}
+
+/* On the caller's time: as much as a launch may take that does not wait. */
+static void launch_inline(struct hcomm_comm *comm)
+{
+	u64 end = ktime_get_ns() + INLINE_NS;
+	bool more;
+
+	do {
+		more = hcomm_comm_run(comm, INLINE_BUDGET, true);
+	} while (more && ktime_get_ns() < end);
+	if (more)
+		hcomm_comm_dispatch(comm);
+}
+
+static int launch_wait(struct hcomm_ctx *ctx, struct launch_wait *lw)
+{
+	int ret = hcomm_ctx_wait(ctx, launch_over, lw, -1, false);
+
+	/* The run is in flight: calling again would be another launch. */
+	return ret == -ERESTARTSYS ? -EINTR : ret;
+}
+
+static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
+		  struct hcomm_launch *arg)
+{
+	struct hcomm_cring *ring = hcomm_ctx_ring(ctx);
+	struct hcomm_buf bufs[HCOMM_MAX_SLOTS];
+	struct launch_wait lw;
+	int ret;
+
+	if (!ring)
+		return -ENXIO;
+	ret = READ_ONCE(po->comm->error);
+	if (ret)
+		return ret;
+	ret = hcomm_ring_reserve(ring);
+	if (ret)
+		return ret;
+	ret = -EBUSY;
+	lw.lc = launch_get(po);
+	if (!lw.lc)
+		goto err_ring;
+	lw.seq = READ_ONCE(lw.lc->seq);
+	ret = bind_slots(ctx, lw.lc, bufs, arg);
+	if (ret)
+		goto err_launch;
+	ret = prepare_memory(lw.lc);
+	if (ret)
+		goto err_launch;
+	/* For the run in flight; its report gives it back. */
+	kref_get(&po->obj.ref);
+	atomic_inc(&po->obj.users);
+	ret = launch_submit(lw.lc, bufs, arg);
+	if (ret)
+		goto err_unuse;
+	if (arg->flags & HCOMM_LAUNCH_WAIT)
+		return launch_wait(ctx, &lw);
+	launch_inline(po->comm);
+	return 0;
+
+err_unuse:
+	hcomm_object_unuse(&po->obj);
+err_launch:
+	launch_put(lw.lc);
+err_ring:
+	hcomm_ring_unreserve(ring);
+	return ret;
+}
+
+int hcomm_ioctl_launch(struct hcomm_cmd *cmd)
+{
+	struct hcomm_launch *arg = cmd->data;
+	struct hcomm_progobj *po;
+	struct hcomm_object *obj;
+	int ret;
+
+	arg->err_slot = 0;
+	arg->err_needed = 0;
+	if ((arg->flags & ~HCOMM_LAUNCH_WAIT) || arg->queue_id)
+		return -EOPNOTSUPP;
+	if (arg->pad || arg->timeout_ms > HCOMM_MAX_TIMEOUT_MS)
+		return -EINVAL;
+	obj = hcomm_object_use(cmd->ctx, arg->prog_id, HCOMM_OBJ_PROG);
+	if (!obj)
+		return -ENOENT;
+	po = container_of(obj, struct hcomm_progobj, obj);
+	ret = -EINVAL;
+	if (arg->nslots == po->prog->nslots)
+		ret = launch(cmd->ctx, po, arg);
+	hcomm_object_unuse(obj);
+	if ((ret == -ERANGE || ret == -EACCES || ret == -ENOENT) && hcomm_cmd_respond(cmd))
+		ret = -EFAULT;
+	return ret;
+}

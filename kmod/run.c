@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who runs the engine of a communicator, and how it is woken.
+ *
+ * comm->kicks is 1 while something arrived that nobody has looked at.  Who sets
+ * it from 0 to 1 must find somebody to look: a thread that is inside
+ * hcomm_comm_run() (comm->runners; it looks again when it leaves), the waiter
+ * of the context (spinning: it comes round; sleeping: it is woken), or the
+ * worker.  Every party announces itself before it checks for kicks, and the
+ * kicker sets kicks before it checks for parties: full barriers on both sides,
+ * so one of the two sees the other.
+ */
+#include <linux/sched.h>
+
+#include "comm_priv.h"
+#include "trace.h"
+
+void hcomm_comm_dispatch(struct hcomm_comm *comm)
+{
+	struct hcomm_ctx *ctx = comm->ctx;
+
+	atomic_set(&comm->kicks, 1);
+	atomic_set(&ctx->kicked, 1);
+	/* Pairs with the barrier of a waiter that changes its state. */
+	smp_mb();
+	if (READ_ONCE(comm->unlisted)) {
+		/* The waiter does not see it any more. */
+		queue_work(hcomm_wq, &comm->work);
+		return;
+	}
+	switch (atomic_read(&ctx->waiter)) {
+	case HCOMM_WAITER_SPIN:
+		break;
+	case HCOMM_WAITER_SLEEP:
+		wake_up_all(&ctx->waiter_wq);
+		break;
+	default:
+		queue_work(hcomm_wq, &comm->work);
+	}
+}
+
+void hcomm_comm_kick(struct hcomm_comm *comm)
+{
+	if (atomic_xchg(&comm->kicks, 1))
+		return;
+	if (atomic_read(&comm->runners))
+		return;
+	hcomm_comm_dispatch(comm);
+}
+
+void hcomm_comm_lock(struct hcomm_comm *comm)
+{
+	mutex_lock(&comm->lock);
+}
+
+/*
+ * Runs that ended are reported without the lock: dropping the last reference to
+ * memory may take time, and the process may at once launch again.
+ */
+void hcomm_comm_unlock(struct hcomm_comm *comm)
+{
+	struct hcomm_launch_ctx *lc, *next;
+	LIST_HEAD(done);
+
+	lockdep_assert_held(&comm->lock);
+	list_splice_init(&comm->done, &done);
+	mutex_unlock(&comm->lock);
+	list_for_each_entry_safe(lc, next, &done, node)
+		hcomm_launch_report(lc);
+}
+
+bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
+{
+	const struct hcomm_transport *t;
+	bool more = false;
+	u32 i;
+
+	lockdep_assert_held(&comm->lock);
+	atomic_set(&comm->kicks, 0);
+	if (comm->dead)
+		return false;
+	/* What is kicked from here on sets kicks again. */
+	smp_mb();
+	hcomm_link_news(comm);
+	hcomm_for_each_transport(t, i)
+		if (hcomm_comm_uses(comm, t) && t->comm_poll(comm, budget))
+			more = true;
+	if (hcomm_engine_run(&comm->engine, budget))
+		more = true;
+	if (more || !arm)
+		return more;
+	hcomm_for_each_transport(t, i)
+		if (hcomm_comm_uses(comm, t) && t->comm_arm(comm))
+			more = true;
+	return more;
+}
+
+bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm)
+{
+	bool more;
+
+	atomic_inc(&comm->runners);
+	hcomm_comm_lock(comm);
+	more = hcomm_comm_run_locked(comm, budget, arm);
+	hcomm_comm_unlock(comm);
+	/* Fully ordered: a kick before it is seen below, one after it sees us gone. */
+	atomic_dec_return(&comm->runners);
+	return more || atomic_read(&comm->kicks);
+}
+
+void hcomm_comm_work(struct work_struct *work)
+{
+	struct hcomm_comm *comm = container_of(work, struct hcomm_comm, work);
+	u32 i;
+
+	for (i = 0; i < HCOMM_WORKER_ROUNDS; i++) {
+		if (!hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, true))
+			return;
+		cond_resched();
+	}
+	hcomm_comm_dispatch(comm);
+}
+
+void hcomm_comm_tick(struct work_struct *work)
+{
+	struct hcomm_comm *comm = container_of(to_delayed_work(work), struct hcomm_comm,
+					       tick);
+	bool again;
+
+	hcomm_comm_lock(comm);
+	hcomm_engine_tick(&comm->engine);
+	again = comm->engine.nruns && !comm->engine.fault.error;
+	hcomm_comm_unlock(comm);
+	if (!again)
+		return;
+	hcomm_comm_dispatch(comm);
+	queue_delayed_work(hcomm_wq, &comm->tick, HCOMM_TICK_JIFFIES);
+}

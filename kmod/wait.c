@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waiting in the kernel, and helping meanwhile.
+ *
+ * The waiter of a context runs the engines of its communicators: it spins for a
+ * bounded time, then makes sure that what comes wakes it, and sleeps.  When it
+ * leaves it hands what is left to the workers.
+ */
+#include <linux/ktime.h>
+#include <linux/sched/signal.h>
+
+#include "comm_priv.h"
+
+/* One round of all engines.  True if there is more to do. */
+static bool ctx_round(struct hcomm_ctx *ctx, bool arm)
+{
+	struct hcomm_comm *comm;
+	bool more = false;
+
+	mutex_lock(&ctx->comms_lock);
+	list_for_each_entry(comm, &ctx->comms, ctx_node) {
+		/* An engine without runs has nothing to be spun for. */
+		if (!arm && !READ_ONCE(comm->engine.nruns) && !atomic_read(&comm->kicks))
+			continue;
+		if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, arm)) {
+			more = true;
+			atomic_set(&comm->kicks, 1);
+		}
+	}
+	mutex_unlock(&ctx->comms_lock);
+	return more;
+}
+
+/* Arm, and give what is still to be done to the workers. */
+static void ctx_hand_over(struct hcomm_ctx *ctx)
+{
+	struct hcomm_comm *comm;
+
+	ctx_round(ctx, true);
+	atomic_set(&ctx->waiter, HCOMM_WAITER_NONE);
+	/* Pairs with the barrier in hcomm_comm_dispatch(). */
+	smp_mb();
+	mutex_lock(&ctx->comms_lock);
+	list_for_each_entry(comm, &ctx->comms, ctx_node)
+		if (atomic_read(&comm->kicks))
+			hcomm_comm_dispatch(comm);
+	mutex_unlock(&ctx->comms_lock);
+	/* Who sleeps beside us may become the waiter. */
+	wake_up_all(&ctx->waiter_wq);
+}
+
+static bool become_waiter(struct hcomm_ctx *ctx)
+{
+	return atomic_cmpxchg(&ctx->waiter, HCOMM_WAITER_NONE, HCOMM_WAITER_SPIN) ==
+	       HCOMM_WAITER_NONE;
+}
+
+/* Spin: until it is done, or the time is up and there is nothing more to do. */
+static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
+{
+	u64 spin_end = ktime_get_ns() + hcomm_spin_us * NSEC_PER_USEC;
+	bool more;
+	int ret;
+
+	for (;;) {
+		more = ctx_round(ctx, false);
+		ret = done(arg);
+		if (ret)
+			return ret;
+		if (signal_pending(current) || ktime_get_ns() >= end)
+			return 0;
+		if (!more && (need_resched() || ktime_get_ns() >= spin_end))
+			return 0;
+		cond_resched();
+		cpu_relax();
+	}
+}
+
+/* Sleep until @done, a kick, a signal, or the end. */
+static int ctx_sleep(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
+{
+	u64 now = ktime_get_ns();
+	int ret;
+
+	if (now >= end)
+		return -ETIMEDOUT;
+	if (end == U64_MAX)
+		return wait_event_interruptible(ctx->waiter_wq, done(arg) ||
+						atomic_read(&ctx->kicked));
+	ret = wait_event_interruptible_hrtimeout(ctx->waiter_wq, done(arg) ||
+						 atomic_read(&ctx->kicked),
+						 ns_to_ktime(end - now));
+	return ret == -ETIME ? -ETIMEDOUT : ret;
+}
+
+static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
+{
+	int ret;
+
+	for (;;) {
+		ret = ctx_spin(ctx, done, arg, end);
+		if (!ret && signal_pending(current))
+			ret = -ERESTARTSYS;
+		if (ret)
+			break;
+		atomic_set(&ctx->kicked, 0);
+		atomic_set(&ctx->waiter, HCOMM_WAITER_SLEEP);
+		/* From here on a kick sets kicked and wakes; what came before is seen. */
+		smp_mb();
+		ret = 0;
+		if (!ctx_round(ctx, true))
+			ret = ctx_sleep(ctx, done, arg, end);
+		atomic_set(&ctx->waiter, HCOMM_WAITER_SPIN);
+		if (ret)
+			break;
+	}
+	ctx_hand_over(ctx);
+	return ret;
+}
+
+/* Somebody else of this context runs the engines. */
+static int wait_beside(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg)
+{
+	return wait_event_interruptible(ctx->waiter_wq, done(arg) ||
+					atomic_read(&ctx->waiter) == HCOMM_WAITER_NONE);
+}
+
+int hcomm_ctx_wait(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg,
+		   s64 timeout_ns, bool exclusive)
+{
+	u64 end = timeout_ns < 0 ? U64_MAX : ktime_get_ns() + timeout_ns;
+	int ret;
+
+	for (;;) {
+		ret = done(arg);
+		if (ret)
+			break;
+		if (become_waiter(ctx)) {
+			ret = wait_as_waiter(ctx, done, arg, end);
+			break;
+		}
+		if (exclusive)
+			return -EBUSY;
+		ret = wait_beside(ctx, done, arg);
+		if (ret)
+			break;
+	}
+	return ret > 0 ? 0 : ret;
+}
+
+/* ---------------------------------------------------------------------- WAIT */
+
+struct ring_wait {
+	struct hcomm_cring *ring;
+	u32 count;
+};
+
+static int ring_has(void *arg)
+{
+	struct ring_wait *rw = arg;
+	u32 unread, inflight;
+
+	unread = hcomm_ring_unread(rw->ring, &inflight);
+	if (unread >= rw->count)
+		return 1;
+	return unread + inflight < rw->count ? -EDEADLK : 0;
+}
+
+int hcomm_ioctl_wait(struct hcomm_cmd *cmd)
+{
+	struct hcomm_wait *arg = cmd->data;
+	struct ring_wait rw = { .count = arg->count };
+	int ret;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->pad)
+		return -EINVAL;
+	rw.ring = hcomm_ctx_ring(cmd->ctx);
+	if (!rw.ring)
+		return -ENXIO;
+	if (!arg->count || arg->count > rw.ring->mask + 1)
+		return -EINVAL;
+	if (!arg->timeout_ns) {
+		ret = ring_has(&rw);
+		return ret > 0 ? 0 : ret ? ret : -ETIMEDOUT;
+	}
+	ret = hcomm_ctx_wait(cmd->ctx, ring_has, &rw, arg->timeout_ns, true);
+	/* A limited wait must not begin anew after a signal. */
+	if (ret == -ERESTARTSYS && arg->timeout_ns > 0)
+		ret = -EINTR;
+	return ret;
+}
