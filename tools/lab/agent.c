@@ -568,7 +568,7 @@ int main(int argc, char **argv)
 	}
 	pid = fork();
 	if (!pid) {
-		execv("/bin/sh", (char *[]){ "sh", argv[1], NULL });
+		execv("/bin/busybox", (char *[]){ "sh", argv[1], NULL });
 		_exit(127);
 	}
 	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
