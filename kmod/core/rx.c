@@ -264,6 +264,12 @@ void hcomm_rx_left(struct hcomm_elink *l)
 
 		if (p == HCOMM_NONE)
 			continue;
+		if (run->peers[p].rts_out) {
+			/* It will not read what we offered. */
+			hcomm_engine_fault_here(e, HCOMM_FAULT_PEER_LEFT, EPIPE, l->peer,
+						run, HCOMM_NONE);
+			return;
+		}
 		pp = &run->prog->peers[p];
 		for (i = 0; i < pp->recv_count; i++)
 			hcomm_step_ready(run, run->prog->recvs[pp->recv_first + i]);

@@ -40,11 +40,18 @@ void hcomm_step_kick(struct hcomm_run *run, u32 s)
 {
 	const struct hcomm_step_aux *aux = &run->prog->aux[s];
 	u8 op = hcomm_run_step(run, s)->op;
+	struct hcomm_elink *l;
 
 	if (op != HCOMM_STEP_SEND)
 		hcomm_step_ready(run, s);
-	if (aux->peer_idx != HCOMM_NONE)
-		hcomm_link_pump_later(run->peers[aux->peer_idx].link);
+	if (aux->peer_idx == HCOMM_NONE)
+		return;
+	l = run->peers[aux->peer_idx].link;
+	hcomm_link_pump_later(l);
+	/* Its link may be down by now, and a link that is down is not pumped. */
+	if (op == HCOMM_STEP_SEND && l->left)
+		hcomm_engine_fault_here(run->engine, HCOMM_FAULT_PEER_LEFT, EPIPE,
+					l->peer, run, s);
 }
 
 static void step_update(struct hcomm_run *run, u32 s)
@@ -251,7 +258,8 @@ static void exec_recv(struct hcomm_run *run, u32 s)
 	u32 chunk;
 
 	if (!a) {
-		if (l->left && st->issued < st->avail)
+		/* All that it sent is here: what is missing won't come. */
+		if (l->left && st->done < st->avail)
 			hcomm_engine_fault_here(run->engine, HCOMM_FAULT_PEER_LEFT, EPIPE,
 						l->peer, run, s);
 		return;
