@@ -94,7 +94,7 @@ struct hcomm_link {
 	const struct hcomm_transport *transport;
 	u32 peer;
 	enum hcomm_link_state state;
-	spinlock_t state_lock;
+	spinlock_t state_lock;		/* @state, @error, @reason */
 	int error;
 	u32 reason;
 	u64 rtt_ns;
@@ -140,10 +140,10 @@ struct hcomm_comm {
 	struct hcomm_addr listen;
 	struct net *net;
 	struct list_head node;
-	struct mutex lock;
+	struct mutex lock;		/* the engine */
 	struct hcomm_engine engine;
 	struct hcomm_memobj *staging;
-	struct mutex link_lock;
+	struct mutex link_lock;		/* @links, bring-up */
 	struct hcomm_link **links;
 	struct hcomm_peer *peers;
 	wait_queue_head_t link_wq;
@@ -166,7 +166,7 @@ struct hcomm_comm {
 	bool loaded;			/* @link_lock: a program was loaded */
 	int error;			/* copy of the fault's error, negative */
 	struct list_head link_list;	/* all links, under @link_lock */
-	spinlock_t news_lock;		/* protects @news, taken in any context */
+	spinlock_t news_lock;		/* @news; taken in any context */
 	struct list_head news;		/* links whose state the engine must learn */
 	struct list_head done;		/* @lock: launches to report */
 	struct delayed_work tick;	/* while runs are in flight */

@@ -88,7 +88,7 @@ struct hcomm_progobj {
 	struct hcomm_prog *prog;
 	struct hcomm_link **links;
 	struct hcomm_elink **elinks;
-	spinlock_t lock;
+	spinlock_t lock;		/* @free, seq of launches */
 	struct list_head free;
 	struct hcomm_launch_ctx *launches;
 	u32 max_runs;

@@ -49,7 +49,7 @@ struct hcomm_cring {
 	struct hcomm_ring *shm;
 	size_t size;
 	u32 mask;
-	spinlock_t lock;
+	spinlock_t lock;	/* @tail, @reserved, entries */
 	u32 tail;
 	u32 reserved;
 	struct eventfd_ctx *eventfd;
@@ -71,10 +71,10 @@ struct hcomm_cring {
 struct hcomm_ctx {
 	struct kref ref;
 	struct xarray objects;
-	struct mutex setup_lock;
+	struct mutex setup_lock;	/* RING_SETUP */
 	struct hcomm_cring *ring;
 	wait_queue_head_t poll_wq;
-	struct mutex comms_lock;
+	struct mutex comms_lock;	/* @comms */
 	struct list_head comms;
 	atomic_t waiter;
 	atomic_t kicked;

@@ -37,7 +37,7 @@
  */
 struct local_comm {
 	struct kref ref;
-	spinlock_t lock;
+	spinlock_t lock;		/* @ready, @comm, all ends */
 	struct list_head ready;
 	struct hcomm_comm *comm;
 };

@@ -50,7 +50,7 @@ struct hcomm_memobj {
 	unsigned long npages;
 	unsigned int first_offset;
 	bool read_only;
-	struct mutex attach_lock;
+	struct mutex attach_lock;	/* @attachments */
 	struct list_head attachments;
 	/* private to memobj.c */
 	bool user;

@@ -17,9 +17,9 @@
 #include "compat.h"
 #include "ctx.h"
 
-/* Set once and never cleared while the file is open. */
 struct hcomm_cring *hcomm_ctx_ring(struct hcomm_ctx *ctx)
 {
+	/* Set once, complete, and never cleared while the file is open. */
 	return smp_load_acquire(&ctx->ring);
 }
 
@@ -148,6 +148,7 @@ int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd)
 	ret = hcomm_cmd_respond(cmd);
 	if (ret)
 		goto err_free;
+	/* Complete before it is seen: hcomm_ctx_ring(). */
 	smp_store_release(&ctx->ring, ring);
 	goto out_unlock;
 

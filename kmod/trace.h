@@ -24,9 +24,9 @@
 			 { HCOMM_LINK_CLOSED, "closed" })
 
 TRACE_EVENT(hcomm_launch,
-	TP_PROTO(u32 comm, u32 rank, u32 prog, u64 run, u64 user_data,
+	TP_PROTO(u32 comm, u32 rank, u32 program, u64 run, u64 user_data,
 		 const struct hcomm_call *call),
-	TP_ARGS(comm, rank, prog, run, user_data, call),
+	TP_ARGS(comm, rank, program, run, user_data, call),
 	TP_STRUCT__entry(
 		__field(u32, comm)
 		__field(u32, rank)
@@ -40,7 +40,7 @@ TRACE_EVENT(hcomm_launch,
 	TP_fast_assign(
 		__entry->comm = comm;
 		__entry->rank = rank;
-		__entry->prog = prog;
+		__entry->prog = program;
 		__entry->run = run;
 		__entry->user_data = user_data;
 		__entry->coll = call->coll;
