@@ -356,35 +356,31 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/**
- * hcomm_rdma_mem_prepare - register memory with a link's device
- * @link: READY link
- * @mo: memory
- *
- * Return: 0; -ENOTCONN if the link was lost; -EOPNOTSUPP if the device can't
- * register a whole chunk; or what the device says.
- */
-int hcomm_rdma_mem_prepare(struct hcomm_link *link, struct hcomm_memobj *mo)
+/* A use of the link's device and a reference to its connection, or an error. */
+static int hcomm_rdma_mem_begin(struct hcomm_link *link, struct hcomm_rdma_conn **connp)
 {
 	struct hcomm_rdma_link *rl = hcomm_rdma_link_of(link);
-	struct hcomm_comm *comm = link->comm;
-	u32 chunk_pages = hcomm_rdma_chunk_pages(comm->par.chunk_size);
 	struct hcomm_rdma_conn *conn;
-	struct hcomm_rdma_dev *dev;
-	struct hcomm_rdma_att *ra;
 	int ret = -ENOTCONN;
 
-	mutex_lock(&comm->lock);
+	mutex_lock(&link->comm->lock);
 	conn = rl->conn;
 	if (conn && rl->is_up && !conn->stopped &&
 	    !hcomm_rdma_dev_enter(conn->dev)) {
 		kref_get(&conn->ref);
+		*connp = conn;
 		ret = 0;
 	}
-	mutex_unlock(&comm->lock);
-	if (ret)
-		return ret;
-	dev = conn->dev;
+	mutex_unlock(&link->comm->lock);
+	return ret;
+}
+
+static int hcomm_rdma_attach_mem(struct hcomm_rdma_conn *conn, struct hcomm_memobj *mo,
+				 u32 chunk_pages)
+{
+	struct hcomm_rdma_dev *dev = conn->dev;
+	struct hcomm_rdma_att *ra;
+	int ret = 0;
 
 	mutex_lock(&mo->attach_lock);
 	if (!hcomm_rdma_att_find(dev, mo, chunk_pages)) {
@@ -399,8 +395,33 @@ int hcomm_rdma_mem_prepare(struct hcomm_link *link, struct hcomm_memobj *mo)
 		}
 	}
 	mutex_unlock(&mo->attach_lock);
+	return ret;
+}
 
-	hcomm_rdma_dev_leave(dev);
+/**
+ * hcomm_rdma_mem_prepare - register memory with a link's device
+ * @link: READY link
+ * @mo: memory
+ *
+ * And the communicator's staging memory, which grants may name as well.
+ *
+ * Return: 0; -ENOTCONN if the link was lost; -EOPNOTSUPP if the device can't
+ * register a whole chunk; or what the device says.
+ */
+int hcomm_rdma_mem_prepare(struct hcomm_link *link, struct hcomm_memobj *mo)
+{
+	u32 chunk_pages = hcomm_rdma_chunk_pages(link->comm->par.chunk_size);
+	struct hcomm_memobj *staging = link->comm->staging;
+	struct hcomm_rdma_conn *conn;
+	int ret;
+
+	ret = hcomm_rdma_mem_begin(link, &conn);
+	if (ret)
+		return ret;
+	ret = hcomm_rdma_attach_mem(conn, mo, chunk_pages);
+	if (!ret && staging)
+		ret = hcomm_rdma_attach_mem(conn, staging, chunk_pages);
+	hcomm_rdma_dev_leave(conn->dev);
 	hcomm_rdma_conn_put(conn);
 	return ret;
 }
