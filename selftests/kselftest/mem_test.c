@@ -67,7 +67,7 @@ TEST_F(mem, bad_ranges)
 		{ UINT64_MAX - 4095, 8192, -EINVAL },
 		{ 4096, 4096, -EFAULT },
 		{ 0, 4096, -EFAULT },
-		{ UINT64_MAX - 8191, 4096, -EFAULT },
+		{ UINT64_MAX - 16383, 4096, -EFAULT },
 	};
 	long before = vm_pin_kb();
 	uint32_t id;
