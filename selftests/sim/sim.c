@@ -256,7 +256,8 @@ static bool count_event(struct sim_rank *r)
 		sim->broken = true;
 		break_link(sim, cfg->break_rank, cfg->break_peer);
 	}
-	if (r->rank != cfg->kill_rank || r->events != cfg->kill_event)
+	/* Whoever has left in good order may die unseen. */
+	if (r->rank != cfg->kill_rank || r->events != cfg->kill_event || r->left)
 		return false;
 	sim->broken = true;
 	if (cfg->trace)
@@ -403,6 +404,7 @@ static void launch(struct sim_run *sr)
 	struct sim_rank *r = sr->rank;
 	struct sim *sim = r->sim;
 	struct hcomm_buf slots[HCOMM_MAX_SLOTS] = {};
+	bool fault = r->fault;	/* a launch may find one, too */
 	u32 i;
 	int err;
 
@@ -418,14 +420,13 @@ static void launch(struct sim_run *sr)
 		sr->pending = true;
 		return;
 	}
-	if (r->fault) {
-		if (err != -r->eng.fault.error)
-			sim_die(sim, "rank %u: launch after a fault: %d", r->rank, err);
+	if (err && r->fault && err == -r->eng.fault.error) {
 		run_over(sr, err);
 		return;
 	}
-	if (err)
+	if (err || fault)
 		sim_die(sim, "rank %u: launch: %d", r->rank, err);
+	sr->launched = sim->now;
 	r->active++;
 	queue_tick(r);
 	queue_poll(r, sim->now);
@@ -697,6 +698,11 @@ static void start(struct sim *sim)
 		for (end = r->ends; end; end = end->next) {
 			struct sim_event *ev;
 
+			if (!sim->cfg.linkup_skew) {
+				end->up = true;
+				hcomm_engine_link_up(&end->el);
+				continue;
+			}
 			ev = event_new(sim, EV_LINK_UP,
 				       rng_below(&sim->rng, sim->cfg.linkup_skew + 1));
 			ev->end = end;
@@ -708,6 +714,7 @@ static void start(struct sim *sim)
 			if (!sr->after)
 				queue_launch(sr, sr->start);
 		}
+		maybe_bye(r);
 	}
 }
 
@@ -720,8 +727,6 @@ static void check_sound(struct sim *sim)
 		struct sim_rank *r = &sim->ranks[i];
 		struct sim_end *end;
 
-		if (!r->left)
-			sim_die(sim, "rank %u can't leave", i);
 		for (end = r->ends; end; end = end->next)
 			fabric_check_end(end);
 		if (r->eng.nruns || r->eng.stage_runs || r->eng.narrivals)
@@ -758,9 +763,14 @@ void sim_go(struct sim *sim)
 	sim->stats.end = sim->now;
 	if (sim->unfinished)
 		sim_die(sim, "nothing is left to happen: deadlock");
-	for (i = 0; i < sim->cfg.nranks; i++)
-		faults |= sim->ranks[i].fault || sim->ranks[i].dead;
-	if (!faults)
+	for (i = 0; i < sim->cfg.nranks; i++) {
+		struct sim_rank *r = &sim->ranks[i];
+
+		faults |= r->fault || r->dead;
+		if (!r->dead && !r->left && !r->torn)
+			sim_die(sim, "rank %u can't leave", i);
+	}
+	if (!faults && !sim->cfg.expect_fault)
 		check_sound(sim);
 	sim->going = false;
 	hcomm_user_alloc_budget = -1;
@@ -773,7 +783,11 @@ static void bury(struct sim_rank *r)
 		.rank = r->rank, .reporter = r->rank, .step = ~0u,
 	};
 
+	struct sim_run *sr;
+
 	/* The engine of a silent node ends too, for the sake of its memory. */
+	list_for_each_entry(sr, &r->runs, node)
+		sr->check = NULL;
 	if (!r->fault)
 		hcomm_engine_fault(&r->eng, &f);
 	r->torn = true;

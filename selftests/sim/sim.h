@@ -147,6 +147,7 @@ void ref_from_int(u32 dtype, void *dst, s64 v);
  * @pending: waits for room in the engine
  * @done: launches that are over
  * @status: of the last
+ * @launched: virtual time of the last launch
  * @finished: virtual time of the last completion
  * @check: optional, after each successful launch; NULL or what is wrong
  * @arg: for @check
@@ -167,6 +168,7 @@ struct sim_run {
 	bool pending;
 	u32 done;
 	int status;
+	u64 launched;
 	u64 finished;
 	const char *(*check)(struct sim_run *run);
 	void *arg;
@@ -261,13 +263,60 @@ struct rand_job *rand_job_new(struct sim *sim, const struct sim_cfg *cfg, u32 nr
 u32 rand_job_check(struct rand_job *job, struct sim *sim);
 void rand_job_free(struct rand_job *job);
 
-/* modes.c: each returns the number of simulations that it did */
-u64 mode_random(u64 first, u64 last, u32 max_ops, bool verbose);
-u64 mode_death(u64 first, u64 last, u64 limit);
-u64 mode_break(u64 first, u64 last, u64 limit);
-u64 mode_mismatch(u64 first, u64 last);
+/**
+ * struct coll_spec - collectives to simulate
+ * @coll: enum hcomm_coll
+ * @algo: enum hcomm_algo
+ * @count: elements, see struct hcomm_sched_args
+ * @dtype: enum hcomm_dtype
+ * @redop: enum hcomm_redop
+ * @root: root, or sender
+ * @peer: receiver of P2P
+ * @in_place: the input is in the output buffer
+ * @channels: of the schedule
+ * @runs: in flight at once
+ * @launches: of each run, one after the other
+ * @pieces: most spans of a buffer
+ */
+struct coll_spec {
+	u32 coll;
+	u32 algo;
+	u64 count;
+	u32 dtype;
+	u32 redop;
+	u32 root;
+	u32 peer;
+	bool in_place;
+	u32 channels;
+	u32 runs;
+	u32 launches;
+	u32 pieces;
+};
+
+/* coll.c: schedules of the library, and what a collective must give */
+struct coll_job;
+struct coll_job *coll_job_new(struct sim *sim, const struct sim_cfg *cfg,
+			      const struct coll_spec *spec);
+/* The part of one rank in another collective under the same key, for mismatches. */
+void coll_call(const struct coll_spec *spec, struct hcomm_call *call);
+int coll_add(struct sim *sim, const struct sim_cfg *cfg, const struct coll_spec *spec,
+	     u32 rank, u64 key);
+/* After sim_go(): did a barrier hold?  Results are checked as runs end. */
+void coll_job_check(struct coll_job *job, struct sim *sim);
+void coll_job_free(struct coll_job *job);
+/* Any collective, algorithm and size that goes with @cfg. */
+void coll_random_spec(struct coll_spec *spec, struct sim_rng *rng,
+		      const struct sim_cfg *cfg);
+const char *coll_text(const struct coll_spec *spec);
+
+/* modes.c, fail.c: each returns the number of simulations that it did */
+u64 mode_random(u64 first, u64 last, bool verbose);
+u64 mode_colls(u64 first, u64 last, bool verbose);
+u64 mode_replay(u64 first, u64 last);
 u64 mode_p2p(u64 first, u64 last);
 u64 mode_alloc(u64 first, u64 last);
-u64 mode_replay(u64 first, u64 last);
+u64 mode_death(u64 first, u64 last, u32 limit);
+u64 mode_break(u64 first, u64 last, u32 limit);
+u64 mode_mismatch(u64 first, u64 last);
 
 #endif /* HCOMM_SIM_H */
