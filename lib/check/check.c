@@ -17,8 +17,8 @@ static const char * const op_names[HCOMM_STEP_COUNT] = {
 	[HCOMM_STEP_REDUCE] = "REDUCE",
 };
 
-const char *step_name(const struct checker *c, uint32_t rank, uint32_t step,
-		      char *buf, size_t size)
+const char *chk_step_name(const struct checker *c, uint32_t rank, uint32_t step,
+			  char *buf, size_t size)
 {
 	const struct hcomm_step *s = &c->progs[rank].steps[step];
 
@@ -32,8 +32,8 @@ const char *step_name(const struct checker *c, uint32_t rank, uint32_t step,
 	return buf;
 }
 
-int fail(struct checker *c, enum hcomm_check_kind kind, uint32_t rank,
-	 uint32_t step, const char *fmt, ...)
+int chk_fail(struct checker *c, enum hcomm_check_kind kind, uint32_t rank,
+	     uint32_t step, const char *fmt, ...)
 {
 	struct hcomm_check_result *res = c->res;
 	char name[64];
@@ -48,7 +48,7 @@ int fail(struct checker *c, enum hcomm_check_kind kind, uint32_t rank,
 	else
 		n = snprintf(res->text, sizeof(res->text), "rank %u step %u (%s): ",
 			     rank, step,
-			     step_name(c, rank, step, name, sizeof(name)));
+			     chk_step_name(c, rank, step, name, sizeof(name)));
 	va_start(ap, fmt);
 	vsnprintf(res->text + n, sizeof(res->text) - n, fmt, ap);
 	va_end(ap);
@@ -87,22 +87,22 @@ static int init_memory(struct checker *c)
 		uint64_t out = hcomm_sched_buffer_size(&a, HCOMM_SLOT_RECV);
 
 		m = slot_memory(c, rank, 0);
-		err = memory_init(m, in);
+		err = chk_memory_init(m, in);
 		if (!err)
-			err = memory_init(m + 1, out);
+			err = chk_memory_init(m + 1, out);
 		if (!err)
-			err = memory_init(m + 2, c->progs[rank].scratch_size);
+			err = chk_memory_init(m + 2, c->progs[rank].scratch_size);
 		if (!err)
-			err = memory_set(m, 0, in, expr_leaf(rank), 0);
+			err = chk_memory_set(m, 0, in, chk_expr_leaf(rank), 0);
 		if (err)
 			return err;
 		if (!c->args.in_place)
 			continue;
 		if (coll == HCOMM_COLL_ALLGATHER)
-			err = memory_set(m + 1, rank * one, one, expr_leaf(rank), 0);
+			err = chk_memory_set(m + 1, rank * one, one, chk_expr_leaf(rank), 0);
 		else if ((coll != HCOMM_COLL_BROADCAST && coll != HCOMM_COLL_P2P) ||
 			 rank == c->args.root)
-			err = memory_set(m + 1, 0, out, expr_leaf(rank), 0);
+			err = chk_memory_set(m + 1, 0, out, chk_expr_leaf(rank), 0);
 		if (err)
 			return err;
 	}
@@ -114,9 +114,9 @@ static void destroy(struct checker *c)
 	uint32_t i;
 
 	for (i = 0; c->mem && i < 3 * c->n; i++)
-		memory_exit(&c->mem[i]);
+		chk_memory_exit(&c->mem[i]);
 	free(c->mem);
-	expr_exit(&c->expr);
+	chk_expr_exit(&c->expr);
 	free(c->readers.cell);
 	free(c->a.v);
 	free(c->b.v);
@@ -155,17 +155,17 @@ int hcomm_check(const struct hcomm_check_prog *progs,
 		return -EINVAL;
 
 	c.first = calloc(c.n + 1, sizeof(*c.first));
-	err = c.first ? expr_init(&c.expr, c.n) : -ENOMEM;
+	err = c.first ? chk_expr_init(&c.expr, c.n) : -ENOMEM;
 	if (!err)
-		err = check_rules(&c);
+		err = chk_rules(&c);
 	if (!err)
-		err = check_match(&c);
+		err = chk_match(&c);
 	if (!err)
 		err = init_memory(&c);
 	if (!err)
-		err = check_run(&c);
+		err = chk_run(&c);
 	if (!err)
-		err = check_outcome(&c);
+		err = chk_outcome(&c);
 	destroy(&c);
 	return err;
 }

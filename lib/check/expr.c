@@ -5,7 +5,7 @@
 
 #include "expr.h"
 
-int expr_init(struct expr_pool *p, uint32_t nranks)
+int chk_expr_init(struct expr_pool *p, uint32_t nranks)
 {
 	uint32_t i;
 
@@ -21,7 +21,7 @@ int expr_init(struct expr_pool *p, uint32_t nranks)
 	return 0;
 }
 
-void expr_exit(struct expr_pool *p)
+void chk_expr_exit(struct expr_pool *p)
 {
 	free(p->e);
 	free(p->bucket);
@@ -62,8 +62,8 @@ static bool grow(struct expr_pool *p)
 	return true;
 }
 
-bool expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
-	     const struct value *a, const struct value *b, struct value *out)
+bool chk_expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
+		 const struct value *a, const struct value *b, struct value *out)
 {
 	struct expr n = { .dtype = dtype, .redop = redop };
 	const struct value *t;

@@ -59,17 +59,17 @@ struct expr_pool {
 	uint32_t nbuckets;
 };
 
-int expr_init(struct expr_pool *p, uint32_t nranks);
-void expr_exit(struct expr_pool *p);
+int chk_expr_init(struct expr_pool *p, uint32_t nranks);
+void chk_expr_exit(struct expr_pool *p);
 
 /* the input of a rank */
-static inline uint32_t expr_leaf(uint32_t rank)
+static inline uint32_t chk_expr_leaf(uint32_t rank)
 {
 	return rank + 1;
 }
 
 /* a (op) b; the result's length is a's; false without memory */
-bool expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
-	     const struct value *a, const struct value *b, struct value *out);
+bool chk_expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
+		 const struct value *a, const struct value *b, struct value *out);
 
 #endif /* HCOMM_CHECK_EXPR_H */

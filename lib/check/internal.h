@@ -178,20 +178,20 @@ static inline struct hcomm_sched_args rank_args(const struct checker *c,
 }
 
 /* "SEND to 3, message 0" */
-const char *step_name(const struct checker *c, uint32_t rank, uint32_t step,
-		      char *buf, size_t size);
+const char *chk_step_name(const struct checker *c, uint32_t rank, uint32_t step,
+			  char *buf, size_t size);
 
 /* record what is wrong; always -EPROTO */
-int fail(struct checker *c, enum hcomm_check_kind kind, uint32_t rank,
-	 uint32_t step, const char *fmt, ...)
+int chk_fail(struct checker *c, enum hcomm_check_kind kind, uint32_t rank,
+	     uint32_t step, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-int check_rules(struct checker *c);
-int check_match(struct checker *c);
-int check_run(struct checker *c);
-int check_outcome(struct checker *c);
+int chk_rules(struct checker *c);
+int chk_match(struct checker *c);
+int chk_run(struct checker *c);
+int chk_outcome(struct checker *c);
 
 /* may chunk @y touch what @x touched: is x complete before y begins, always? */
-int ordered(struct checker *c, uint32_t x, uint32_t y, bool *yes);
+int chk_ordered(struct checker *c, uint32_t x, uint32_t y, bool *yes);
 
 #endif /* HCOMM_CHECK_INTERNAL_H */

@@ -96,7 +96,7 @@ static int unmatched(struct checker *c, uint32_t gs)
 	const struct gstep *g = &c->g[gs];
 	bool recv = is_recv(g->s);
 
-	return fail(c, HCOMM_CHECK_MATCH, g->rank, local_step(c, gs),
+	return chk_fail(c, HCOMM_CHECK_MATCH, g->rank, local_step(c, gs),
 		    "rank %u has no %s for it: drop this step or add that one",
 		    g->s->peer, recv ? "SEND" : "RECV");
 }
@@ -106,7 +106,7 @@ static int join(struct checker *c, uint32_t send, uint32_t recv)
 	struct gstep *s = &c->g[send], *r = &c->g[recv];
 
 	if (s->s->len != r->s->len)
-		return fail(c, HCOMM_CHECK_MATCH, r->rank, local_step(c, recv),
+		return chk_fail(c, HCOMM_CHECK_MATCH, r->rank, local_step(c, recv),
 			    "has %llu bytes, but step %u of rank %u sends %llu: make lengths equal and list the messages of the pair in one order",
 			    (unsigned long long)r->s->len, local_step(c, send),
 			    s->rank, (unsigned long long)s->s->len);
@@ -167,7 +167,7 @@ static void list_staged(struct checker *c)
 	}
 }
 
-int check_match(struct checker *c)
+int chk_match(struct checker *c)
 {
 	struct end *send = NULL, *recv = NULL;
 	uint32_t nsend = 0, nrecv = 0, gs;

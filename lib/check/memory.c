@@ -6,7 +6,7 @@
 
 #include "memory.h"
 
-int memory_init(struct memory *m, uint64_t size)
+int chk_memory_init(struct memory *m, uint64_t size)
 {
 	*m = (struct memory){ .size = size };
 	if (!size)
@@ -23,7 +23,7 @@ int memory_init(struct memory *m, uint64_t size)
 	return 0;
 }
 
-void memory_exit(struct memory *m)
+void chk_memory_exit(struct memory *m)
 {
 	free(m->seg);
 }
@@ -76,29 +76,29 @@ static int cut(struct memory *m, uint64_t pos, uint32_t *idx)
 	return 0;
 }
 
-int memory_range(struct memory *m, uint64_t start, uint64_t len,
-		 uint32_t *first, uint32_t *end)
+int chk_memory_range(struct memory *m, uint64_t start, uint64_t len,
+		     uint32_t *first, uint32_t *end)
 {
 	if (cut(m, start, first) || cut(m, start + len, end))
 		return -ENOMEM;
 	return 0;
 }
 
-int memory_set(struct memory *m, uint64_t start, uint64_t len, uint32_t expr,
-	       int64_t pos)
+int chk_memory_set(struct memory *m, uint64_t start, uint64_t len, uint32_t expr,
+		   int64_t pos)
 {
 	uint32_t first, end;
 
 	if (!len)
 		return 0;
-	if (memory_range(m, start, len, &first, &end))
+	if (chk_memory_range(m, start, len, &first, &end))
 		return -ENOMEM;
 	m->seg[first].val = (struct value){ .len = len, .expr = expr, .pos = pos };
 	return 0;
 }
 
-int memory_replace(struct memory *m, uint32_t first, uint32_t end,
-		   const struct values *vals, uint32_t writer)
+int chk_memory_replace(struct memory *m, uint32_t first, uint32_t end,
+		       const struct values *vals, uint32_t writer)
 {
 	uint64_t start = m->seg[first].start;
 	uint32_t old = end - first, i;
@@ -121,7 +121,7 @@ int memory_replace(struct memory *m, uint32_t first, uint32_t end,
 	return 0;
 }
 
-uint32_t readers_add(struct readers *r, uint32_t list, uint32_t node)
+uint32_t chk_readers_add(struct readers *r, uint32_t list, uint32_t node)
 {
 	struct reader_cell *cell;
 	uint32_t room;
@@ -140,7 +140,7 @@ uint32_t readers_add(struct readers *r, uint32_t list, uint32_t node)
 	return r->n++;
 }
 
-int values_add(struct values *vals, struct value v)
+int chk_values_add(struct values *vals, struct value v)
 {
 	struct value *last = vals->n ? &vals->v[vals->n - 1] : NULL;
 	uint32_t room;

@@ -59,28 +59,28 @@ struct values {
 	uint32_t room;
 };
 
-int memory_init(struct memory *m, uint64_t size);
-void memory_exit(struct memory *m);
+int chk_memory_init(struct memory *m, uint64_t size);
+void chk_memory_exit(struct memory *m);
 
 /* give bytes a value at the start */
-int memory_set(struct memory *m, uint64_t start, uint64_t len, uint32_t expr,
-	       int64_t pos);
+int chk_memory_set(struct memory *m, uint64_t start, uint64_t len, uint32_t expr,
+		   int64_t pos);
 
 /*
  * Make [start, start + len) whole segments, which are those from *first to
  * before *end.
  */
-int memory_range(struct memory *m, uint64_t start, uint64_t len,
-		 uint32_t *first, uint32_t *end);
+int chk_memory_range(struct memory *m, uint64_t start, uint64_t len,
+		     uint32_t *first, uint32_t *end);
 
 /* replace segments [first, end) by values written by a chunk */
-int memory_replace(struct memory *m, uint32_t first, uint32_t end,
-		   const struct values *vals, uint32_t writer);
+int chk_memory_replace(struct memory *m, uint32_t first, uint32_t end,
+		       const struct values *vals, uint32_t writer);
 
 /* put a node before a list; 0 without memory */
-uint32_t readers_add(struct readers *r, uint32_t list, uint32_t node);
+uint32_t chk_readers_add(struct readers *r, uint32_t list, uint32_t node);
 
 /* append; adjacent parts of one expression become one */
-int values_add(struct values *vals, struct value v);
+int chk_values_add(struct values *vals, struct value v);
 
 #endif /* HCOMM_CHECK_MEMORY_H */

@@ -98,7 +98,7 @@ static int search(struct search *q, uint32_t from, bool messages)
 	return 0;
 }
 
-int ordered(struct checker *c, uint32_t x, uint32_t y, bool *yes)
+int chk_ordered(struct checker *c, uint32_t x, uint32_t y, bool *yes)
 {
 	struct search q = { .c = c, .goal = x };
 

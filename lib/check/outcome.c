@@ -23,7 +23,7 @@ static int wrong(struct checker *c, const struct want *w, uint64_t byte,
 {
 	c->res->slot = HCOMM_SLOT_RECV;
 	c->res->byte = byte;
-	return fail(c, w->kind, w->rank, HCOMM_CHECK_NO_STEP,
+	return chk_fail(c, w->kind, w->rank, HCOMM_CHECK_NO_STEP,
 		    "byte %llu of slot 1 %s", (unsigned long long)byte, what);
 }
 
@@ -61,7 +61,8 @@ static int check_leaves(struct checker *c, const struct want *w, uint64_t byte,
 		if (e->dtype != c->args.dtype || e->redop != c->args.redop)
 			err = wrong(c, w, byte, "was reduced by another type or operation");
 		else if (e->shift)
-			err = wrong(c, w, byte, "joins contributions from different places: check offsets");
+			err = wrong(c, w, byte,
+				    "joins contributions from different places: check offsets");
 		stack[depth++] = e->left;
 		stack[depth++] = e->right;
 	}
@@ -87,7 +88,7 @@ static int check_want(struct checker *c, const struct want *w)
 
 	if (!w->len)
 		return 0;
-	if (memory_range(m, w->off, w->len, &i, &end))
+	if (chk_memory_range(m, w->off, w->len, &i, &end))
 		return -ENOMEM;
 	for (; i < end; i++) {
 		const struct segment *s = &m->seg[i];
@@ -95,7 +96,7 @@ static int check_want(struct checker *c, const struct want *w)
 
 		if (v->expr == EXPR_NONE)
 			return wrong(c, w, s->start, "was never written");
-		if (!w->all && v->expr != expr_leaf(w->from))
+		if (!w->all && v->expr != chk_expr_leaf(w->from))
 			return wrong(c, w, s->start, "is not what the right rank gave");
 		if (w->all) {
 			err = check_leaves(c, w, s->start, v->expr);
@@ -123,7 +124,7 @@ static int check_equal(struct checker *c, uint64_t len)
 			if (s->val.expr != t->val.expr) {
 				c->res->slot = HCOMM_SLOT_RECV;
 				c->res->byte = at;
-				return fail(c, HCOMM_CHECK_ORDER, rank,
+				return chk_fail(c, HCOMM_CHECK_ORDER, rank,
 					    HCOMM_CHECK_NO_STEP,
 					    "byte %llu of slot 1 is reduced in another order than on rank 0: reduce in one tree",
 					    (unsigned long long)at);
@@ -152,8 +153,8 @@ static int check_sync(struct checker *c)
 		}
 		for (q = 0; q < c->n && !err; q++) {
 			if (!(all[q / 64] & 1ull << q % 64))
-				err = fail(c, HCOMM_CHECK_SYNC, rank,
-					   HCOMM_CHECK_NO_STEP,
+				err = chk_fail(c, HCOMM_CHECK_SYNC, rank,
+					       HCOMM_CHECK_NO_STEP,
 					   "may leave before rank %u has entered", q);
 		}
 	}
@@ -216,7 +217,7 @@ static int check_rank(struct checker *c, uint32_t rank)
 	return 0;
 }
 
-int check_outcome(struct checker *c)
+int chk_outcome(struct checker *c)
 {
 	uint32_t rank;
 	int err = 0;

@@ -10,7 +10,7 @@
 
 static int rule(struct checker *c, uint32_t rank, uint32_t step, const char *what)
 {
-	return fail(c, HCOMM_CHECK_RULE, rank, step, "%s", what);
+	return chk_fail(c, HCOMM_CHECK_RULE, rank, step, "%s", what);
 }
 
 static int check_range(struct checker *c, uint32_t rank, uint32_t step,
@@ -30,14 +30,14 @@ static int check_range(struct checker *c, uint32_t rank, uint32_t step,
 	if (off + len > size) {
 		c->res->slot = slot;
 		c->res->byte = off > size ? off : size;
-		return fail(c, HCOMM_CHECK_RULE, rank, step,
+		return chk_fail(c, HCOMM_CHECK_RULE, rank, step,
 			    "bytes %llu to %llu of slot %u, which has %llu",
 			    (unsigned long long)off,
 			    (unsigned long long)(off + len), slot,
 			    (unsigned long long)size);
 	}
 	if (write && slot == HCOMM_SLOT_SEND)
-		return fail(c, HCOMM_CHECK_INPUT, rank, step,
+		return chk_fail(c, HCOMM_CHECK_INPUT, rank, step,
 			    "writes the input: use slot 1 or 2");
 	return 0;
 }
@@ -119,7 +119,7 @@ static int check_step(struct checker *c, uint32_t rank, uint32_t i,
 			return rule(c, rank, i, "too many peers");
 		msg += is_recv(s);
 		if (s->msg != *msg)
-			return fail(c, HCOMM_CHECK_RULE, rank, i,
+			return chk_fail(c, HCOMM_CHECK_RULE, rank, i,
 				    "message number must be %u, the next of this pair",
 				    *msg);
 		++*msg;
@@ -163,7 +163,7 @@ static int check_prog(struct checker *c, uint32_t rank, uint32_t *msgs)
 	return err;
 }
 
-int check_rules(struct checker *c)
+int chk_rules(struct checker *c)
 {
 	uint32_t *msgs = calloc(c->n, 2 * sizeof(*msgs)), rank;
 	int err = msgs ? 0 : -ENOMEM;

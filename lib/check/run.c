@@ -76,20 +76,26 @@ static void complete(struct checker *c, struct gstep *g)
 static int race(struct checker *c, uint32_t x, uint32_t y, uint32_t slot,
 		uint64_t byte)
 {
-	uint32_t gx = c->node[x].gstep, gy = c->node[y].gstep;
+	uint32_t gx = c->node[x].gstep, gy = c->node[y].gstep, t;
 	char name[64];
 
+	/* only the later step can depend on the other */
+	if (gx > gy) {
+		t = gx;
+		gx = gy;
+		gy = t;
+	}
 	c->res->slot = slot;
 	c->res->byte = byte;
 	if (gx == gy)
-		return fail(c, HCOMM_CHECK_RACE, c->g[gy].rank, local_step(c, gy),
+		return chk_fail(c, HCOMM_CHECK_RACE, c->g[gy].rank, local_step(c, gy),
 			    "its chunks %u and %u touch byte %llu of slot %u in any order: keep their bytes apart",
 			    x - c->g[gx].node, y - c->g[gy].node,
 			    (unsigned long long)byte, slot);
-	return fail(c, HCOMM_CHECK_RACE, c->g[gy].rank, local_step(c, gy),
+	return chk_fail(c, HCOMM_CHECK_RACE, c->g[gy].rank, local_step(c, gy),
 		    "touches byte %llu of slot %u while step %u (%s) may: let it depend on step %u",
 		    (unsigned long long)byte, slot, local_step(c, gx),
-		    step_name(c, c->g[gx].rank, local_step(c, gx), name, sizeof(name)),
+		    chk_step_name(c, c->g[gx].rank, local_step(c, gx), name, sizeof(name)),
 		    local_step(c, gx));
 }
 
@@ -101,7 +107,7 @@ static int check_order(struct checker *c, uint32_t x, uint32_t y, uint32_t slot,
 
 	if (x == NO_NODE || x == y)
 		return 0;
-	err = ordered(c, x, y, &yes);
+	err = chk_ordered(c, x, y, &yes);
 	if (err)
 		return err;
 	return yes ? 0 : race(c, x, y, slot, byte);
@@ -117,7 +123,7 @@ static int read_bytes(struct checker *c, uint32_t node, uint32_t slot,
 	vals->n = 0;
 	if (!len)
 		return 0;
-	if (memory_range(m, off, len, &i, &end))
+	if (chk_memory_range(m, off, len, &i, &end))
 		return -ENOMEM;
 	for (; i < end; i++) {
 		struct segment *s = &m->seg[i];
@@ -128,13 +134,13 @@ static int read_bytes(struct checker *c, uint32_t node, uint32_t slot,
 		if (s->val.expr == EXPR_NONE) {
 			c->res->slot = slot;
 			c->res->byte = s->start;
-			return fail(c, HCOMM_CHECK_UNINIT, c->g[gs].rank,
+			return chk_fail(c, HCOMM_CHECK_UNINIT, c->g[gs].rank,
 				    local_step(c, gs),
 				    "reads byte %llu of slot %u, which no step has written: write it first and depend on that",
 				    (unsigned long long)s->start, slot);
 		}
-		s->readers = readers_add(&c->readers, s->readers, node);
-		if (!s->readers || values_add(vals, s->val))
+		s->readers = chk_readers_add(&c->readers, s->readers, node);
+		if (!s->readers || chk_values_add(vals, s->val))
 			return -ENOMEM;
 	}
 	return 0;
@@ -149,7 +155,7 @@ static int write_bytes(struct checker *c, uint32_t node, uint32_t slot,
 
 	if (!len)
 		return 0;
-	if (memory_range(m, off, len, &first, &end))
+	if (chk_memory_range(m, off, len, &first, &end))
 		return -ENOMEM;
 	for (i = first; i < end; i++) {
 		struct segment *s = &m->seg[i];
@@ -161,7 +167,7 @@ static int write_bytes(struct checker *c, uint32_t node, uint32_t slot,
 		if (err)
 			return err;
 	}
-	return memory_replace(m, first, end, vals, node);
+	return chk_memory_replace(m, first, end, vals, node);
 }
 
 /* c->out = a (op) b */
@@ -181,13 +187,13 @@ static int combine(struct checker *c, const struct gstep *g,
 		va.pos += ia;
 		vb.pos += ib;
 		if (len % size)
-			return fail(c, HCOMM_CHECK_VALUE, g->rank,
+			return chk_fail(c, HCOMM_CHECK_VALUE, g->rank,
 				    local_step(c, g - c->g),
 				    "an operand is put together from parts of elements: align offsets to %u bytes",
 				    size);
 		v.len = len;
-		if (!expr_op(&c->expr, g->s->dtype, g->s->redop, &va, &vb, &v) ||
-		    values_add(&c->out, v))
+		if (!chk_expr_op(&c->expr, g->s->dtype, g->s->redop, &va, &vb, &v) ||
+		    chk_values_add(&c->out, v))
 			return -ENOMEM;
 		ia += len;
 		ib += len;
@@ -367,23 +373,23 @@ static int stuck(struct checker *c, uint32_t gs)
 
 		if (c->g[c->first[g->rank] + dep].done <
 		    c->g[c->first[g->rank] + dep].nchunks)
-			return fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
+			return chk_fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
 				    "waits for ever for step %u (%s)", dep,
-				    step_name(c, g->rank, dep, name, sizeof(name)));
+				    chk_step_name(c, g->rank, dep, name, sizeof(name)));
 	}
 	if (g->issued > g->done || g->issued == g->nchunks)
-		return fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
+		return chk_fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
 			    "waits for ever for step %u of rank %u (%s): let that one not wait for what waits for this",
 			    local_step(c, g->peer), c->g[g->peer].rank,
-			    step_name(c, c->g[g->peer].rank,
-				      local_step(c, g->peer), name, sizeof(name)));
+			    chk_step_name(c, c->g[g->peer].rank,
+					  local_step(c, g->peer), name, sizeof(name)));
 	head = is_recv(g->s) ? c->recvs[l->first + l->recv] :
 			       c->sends[l->first + l->send];
 	if (head != gs)
-		return fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
+		return chk_fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
 			    "waits for ever behind step %u, an earlier message of the pair: put it before that one at both ends",
 			    local_step(c, head));
-	return fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
+	return chk_fail(c, HCOMM_CHECK_DEADLOCK, g->rank, step,
 		    "waits for ever for staging memory: put RECV_REDUCE steps in the order in which their messages can come");
 }
 
@@ -413,7 +419,7 @@ static int deadlock(struct checker *c)
 	return any == NO_GSTEP ? 0 : stuck(c, any);
 }
 
-int check_run(struct checker *c)
+int chk_run(struct checker *c)
 {
 	uint32_t gs;
 	int err = 0;

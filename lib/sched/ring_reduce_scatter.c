@@ -35,16 +35,46 @@ static uint32_t sections(const struct hcomm_sched_args *args)
 	return want ? want : 1;
 }
 
+/* one round of a channel: @off and @len of the piece within its block */
+static void exchange(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
+		     struct channel *h, uint32_t s, uint64_t off, uint64_t len)
+{
+	uint32_t n = args->nranks, r = args->rank, last = n - 2, i;
+	uint64_t block = args->count * hcomm_dtype_bytes(args->dtype);
+	uint64_t own = args->in_place ? r * block : 0;
+	struct hcomm_loc loc;
+
+	/* block r - s - 1, from where round s - 1 made it */
+	loc = hcomm_input(args, block * hcomm_ring_sub(r, s + 1, n) + off);
+	i = (h->used + BUFFERS - 1) % BUFFERS;
+	if (s) {
+		loc = hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]);
+		h->reader[i] = hcomm_plan_send(plan, (r + 1) % n, loc, len);
+		hcomm_plan_stream(plan, h->made);
+	} else {
+		hcomm_plan_send(plan, (r + 1) % n, loc, len);
+	}
+
+	/* block r - s - 2 */
+	i = h->used % BUFFERS;
+	loc = s < last ? hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]) :
+			 hcomm_output(own + off);
+	off += block * hcomm_ring_sub(r, (s + 2) % n, n);
+	h->made = hcomm_plan_recv_reduce(plan, hcomm_ring_sub(r, 1, n), loc,
+					 hcomm_input(args, off), len);
+	if (s < last) {
+		hcomm_plan_stream(plan, h->reader[i]);
+		h->used++;
+	}
+}
+
 void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
 				     const struct hcomm_sched_args *args)
 {
-	uint32_t n = args->nranks, r = args->rank, nch = args->channels;
-	uint32_t next = (r + 1) % n, prev = hcomm_ring_sub(r, 1, n);
+	uint32_t n = args->nranks, nch = args->channels;
 	uint32_t size = hcomm_dtype_bytes(args->dtype);
 	uint32_t nsec = sections(args), q, s, c, i;
-	uint64_t block = args->count * size;
-	uint64_t own = args->in_place ? r * block : 0;
-	uint64_t first, sub, cnt, len, off, max;
+	uint64_t first, sub, cnt, max;
 	struct channel *ch;
 
 	ch = calloc(nch, sizeof(*ch));
@@ -66,42 +96,11 @@ void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
 	for (q = 0; q < nsec; q++) {
 		for (s = 0; s < n - 1; s++) {
 			for (c = 0; c < nch; c++) {
-				struct channel *h = &ch[c];
-				struct hcomm_loc loc;
-
 				cnt = hcomm_split(args->count, nsec, q, &first);
 				cnt = hcomm_split(cnt, nch, c, &sub);
-				len = cnt * size;
-				off = (first + sub) * size;
-				if (!len)
-					continue;
-
-				/* block r - s - 1, from where round s - 1 made it */
-				i = (h->used + BUFFERS - 1) % BUFFERS;
-				loc = s ? hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]) :
-					  hcomm_input(args, off + block *
-						      hcomm_ring_sub(r, s + 1, n));
-				if (s) {
-					h->reader[i] = hcomm_plan_send(plan, next,
-								       loc, len);
-					hcomm_plan_stream(plan, h->made);
-				} else {
-					hcomm_plan_send(plan, next, loc, len);
-				}
-
-				/* block r - s - 2 */
-				i = h->used % BUFFERS;
-				loc = s < n - 2 ?
-				      hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]) :
-				      hcomm_output(own + off);
-				h->made = hcomm_plan_recv_reduce(plan, prev, loc,
-								 hcomm_input(args, off + block *
-									     hcomm_ring_sub(r, (s + 2) % n, n)),
-								 len);
-				if (s < n - 2) {
-					hcomm_plan_stream(plan, h->reader[i]);
-					h->used++;
-				}
+				if (cnt)
+					exchange(plan, args, &ch[c], s,
+						 (first + sub) * size, cnt * size);
 			}
 		}
 	}
