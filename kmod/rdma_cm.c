@@ -180,8 +180,6 @@ static int hcomm_rdma_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *
 				     ev->status == -ECONNREFUSED);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		hcomm_rdma_conn_lose(conn, HCOMM_FAULT_LINK, -ENODEV, false);
-		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:

@@ -151,7 +151,9 @@ static bool hcomm_rdma_dev_end_one(struct hcomm_rdma_dev *dev)
 	if (!conn)
 		return false;
 
-	hcomm_rdma_conn_end(conn, HCOMM_FAULT_LINK, -ENODEV);
+	pr_warn("hcomm: %s goes away and with it a link to rank %u\n",
+		dev_name(&dev->ibdev->dev), conn->peer);
+	hcomm_rdma_conn_end(conn, HCOMM_FAULT_LINK, -ECONNRESET);
 	hcomm_rdma_conn_put(conn);
 	return true;
 }

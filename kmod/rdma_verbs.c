@@ -478,6 +478,9 @@ static void hcomm_rdma_wc_error(struct hcomm_rdma_conn *conn, const struct ib_wc
 {
 	if (conn->stopped)
 		return;
+	/* A refusal flushes too; the CM is about to tell what it was. */
+	if (wc->status == IB_WC_WR_FLUSH_ERR && conn->phase == HCOMM_RDMA_CONNECTING)
+		return;
 	if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		if (conn->link)
 			conn->link->link.stats.errors++;
