@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Build the simulator and run its sets; TAP on standard output.
+#
+#   run.sh [--asan] [--long]
+#
+# --asan: with address and undefined-behaviour sanitizers, without the largest
+# simulations.  --long: more seeds, every moment of a death, 4,096 ranks.
+
+cd "$(dirname "$0")/../.." || exit 1
+asan=
+long=
+for arg; do
+	case $arg in
+	--asan) asan=1 ;;
+	--long) long=1 ;;
+	*) echo "usage: $0 [--asan] [--long]" >&2; exit 2 ;;
+	esac
+done
+
+dir=build/sim${asan:+-asan}
+log=$dir/run.log
+mkdir -p "$dir"
+if ! make --no-print-directory -C selftests/sim ${asan:+SAN=1} >"$dir/build.log" 2>&1; then
+	echo "1..1"
+	echo "not ok 1 build"
+	sed 's/^/# /' "$dir/build.log"
+	exit 1
+fi
+sim=$dir/hcomm_sim
+
+# Deaths and breaks are swept in full for a few seeds, sampled for more.
+tests=()
+add() { tests+=("$*"); }	# name, options
+
+add random --random --seeds "1..$((${long:+40}000 + 1500))"
+add collectives --colls --seeds "1..$((${long:+20}000 + 800))"
+add p2p --p2p --seeds "1..$((${long:+3}000 + 200))"
+add mismatch --mismatch --seeds "1..$((${long:+50}000 + 3000))"
+add alloc --alloc --seeds "1..$((${long:+30} + 3))"
+add replay --replay --seeds "1..$((${long:+500} + 50))"
+add death-sampled --death --limit 20 --seeds "1..$((${long:+1000} + 60))"
+add death-full --death --seeds "1001..$((${long:+40} + 1003))"
+add break-sampled --break --limit 20 --seeds "1..$((${long:+1000} + 40))"
+add break-full --break --seeds "2001..$((${long:+20} + 2002))"
+add scalar --random --scalar --seeds 1..100
+# What went wrong once stays here: see the history of kmod/core.
+add seed-req-overtakes-eager --random --seeds 2..2
+add seed-link-without-room --random --seeds 16..16
+add seed-told-after-bye --random --seeds 73..73
+add seed-recv-from-left --mismatch --seeds 728..728
+# One rank in each of many nodes; a node with many ranks; both; what hurts.
+if [ -z "$asan" ]; then
+	add ring-1024 --ranks 1024 --count 4096 --max-runs 1 --chunk 16384
+	add double-tree-1024 --ranks 1024 --algo double-tree --count 16384 \
+		--chunk 4096 --dtype bf16 --max-runs 2
+	add binomial-1024 --ranks 1024 --ranks-per-node 8 --algo binomial --count 4096 \
+		--op max --dtype int64 --runs 2
+fi
+add ring-96 --ranks 96 --ranks-per-node 8 --count 100003 --dtype fp16 --runs 3 \
+	--chunk 4096 --window 2 --eager-slots 2 --reorder 20000 --eagain 0.2
+add broadcast-200 --ranks 200 --ranks-per-node 4 --coll broadcast --algo double-tree \
+	--root 77 --count 300001 --dtype uint8 --chunk 4096 --reorder 5000
+add barrier-500 --ranks 500 --ranks-per-node 16 --coll barrier --algo dissemination \
+	--skew 100000 --launches 3
+add slow-rank --ranks 16 --count 1000000 --slow-rank 3 --slow-node 9 --in-place
+if [ -n "$long" ] && [ -z "$asan" ]; then
+	add binomial-4096 --ranks 4096 --ranks-per-node 16 --algo binomial --count 1024 \
+		--max-runs 1
+	add reduce-4096 --ranks 4096 --coll reduce --algo double-tree --count 16384 \
+		--chunk 4096 --max-runs 1
+	add ring-2048 --ranks 2048 --ranks-per-node 8 --coll allgather --count 16 --max-runs 1
+fi
+
+echo "1..${#tests[@]}"
+: >"$log"
+n=0
+failed=0
+for t in "${tests[@]}"; do
+	n=$((n + 1))
+	read -r -a words <<<"$t"
+	begin=$SECONDS
+	echo "== $t" >>"$log"
+	if timeout 900 "$sim" "${words[@]:1}" >"$dir/out" 2>&1; then
+		echo "ok $n ${words[0]}"
+	else
+		echo "not ok $n ${words[0]}"
+		failed=$((failed + 1))
+		echo "# $sim ${words[*]:1}"
+	fi
+	grep -v '^#' "$dir/out" | tail -n 3 | sed 's/^/# /'
+	grep '^#' "$dir/out" | head -n 40
+	echo "# $((SECONDS - begin)) s"
+	cat "$dir/out" >>"$log"
+done
+[ "$failed" -eq 0 ]
