@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A communicator's state and its end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/base.h"
+#include "comm.h"
+
+void hcomm_comm_get(struct hcomm_comm *comm)
+{
+	__atomic_add_fetch(&comm->refs, 1, __ATOMIC_RELAXED);
+}
+
+void hcomm_comm_put(struct hcomm_comm *comm)
+{
+	if (__atomic_sub_fetch(&comm->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	pthread_mutex_destroy(&comm->lock);
+	free(comm->flows);
+	free(comm);
+}
+
+hcommResult_t hcomm_comm_query(struct hcomm_comm *comm)
+{
+	struct hcomm_comm_query arg = {
+		.size = sizeof(arg),
+		.comm_id = comm->id,
+	};
+	hcommResult_t failed = __atomic_load_n(&comm->failed, __ATOMIC_ACQUIRE);
+
+	if (failed || !comm->id)
+		return failed;
+	if (hcomm_dev_ioctl(HCOMM_COMM_QUERY, &arg) || !arg.fault.error)
+		return HCOMM_SUCCESS;
+	pthread_mutex_lock(&comm->lock);
+	failed = comm->failed;
+	if (!failed) {
+		failed = hcomm_fault_result(&arg.fault);
+		hcomm_fault_text(&arg.fault, comm->fault_text,
+				 sizeof(comm->fault_text));
+		__atomic_store_n(&comm->failed, failed, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&comm->lock);
+	return failed;
+}
+
+hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err, const char *what)
+{
+	hcommResult_t failed = hcomm_comm_query(comm);
+
+	if (failed)
+		return hcomm_fail(failed, "%s on rank %u: %s", what, comm->rank,
+				  comm->fault_text);
+	if (err == EOPNOTSUPP)
+		return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
+				  "%s on rank %u: not supported by the module",
+				  what, comm->rank);
+	return hcomm_fail_errno(err, "%s on rank %u", what, comm->rank);
+}
+
+hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm)
+{
+	while (__atomic_load_n(&comm->inflight, __ATOMIC_ACQUIRE)) {
+		if (hcomm_dev_wait_any())
+			break;
+	}
+	/* requests that are waited for later find the fault here */
+	hcomm_comm_query(comm);
+	comm->magic = 0;
+	hcomm_cache_clear(comm);
+	hcomm_dev_destroy(comm->id);
+	comm->id = 0;
+	hcomm_dev_put();
+	hcomm_comm_put(comm);
+	return HCOMM_SUCCESS;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A communicator in the library: the kernel's object, the loaded plans, and the
+ * numbering of calls.
+ *
+ * Lock.  comm->lock protects the plan cache, the call numbers and the statistics.
+ * It is never held while something waits.
+ *
+ * Life.  One reference belongs to the handle, one to every request; destroying
+ * the communicator ends the kernel's object, the memory goes with the last
+ * request.
+ */
+#ifndef HCOMM_COMM_H
+#define HCOMM_COMM_H
+
+#include <pthread.h>
+
+#include "../bootstrap/bootstrap.h"
+#include "../dev/dev.h"
+#include "options.h"
+
+#define HCOMM_COMM_MAGIC	0x68636f6du
+
+/**
+ * struct hcomm_plan_key - what a plan was made for
+ *
+ * Compared as bytes: cleared before it is filled in.
+ */
+struct hcomm_plan_key {
+	uint64_t count;
+	uint32_t coll;
+	uint32_t algo;
+	uint32_t root;
+	uint32_t peer;
+	uint8_t dtype;
+	uint8_t redop;
+	uint8_t in_place;
+	uint8_t pad[5];
+};
+
+/**
+ * struct hcomm_entry - a loaded plan
+ * @key: what it is for
+ * @next: chain of the hash
+ * @newer: towards the most recently used
+ * @older: towards the least recently used
+ * @prog_id: PROG object
+ * @nslots: slots to bind
+ * @max_runs: launches that may be in flight
+ * @inflight: launches in flight; atomic, given back by the ring's drain
+ * @extent: bytes of each slot
+ * @written: the slot is written
+ */
+struct hcomm_entry {
+	struct hcomm_plan_key key;
+	struct hcomm_entry *next;
+	struct hcomm_entry *newer;
+	struct hcomm_entry *older;
+	uint32_t prog_id;
+	uint32_t nslots;
+	uint32_t max_runs;
+	uint32_t inflight;
+	uint64_t extent[3];
+	bool written[3];
+};
+
+#define HCOMM_CACHE_BUCKETS	256u
+
+/**
+ * struct hcomm_cache - loaded plans, least recently used last
+ * @buckets: hash chains
+ * @newest: most recently used
+ * @oldest: least recently used
+ * @count: entries
+ */
+struct hcomm_cache {
+	struct hcomm_entry *buckets[HCOMM_CACHE_BUCKETS];
+	struct hcomm_entry *newest;
+	struct hcomm_entry *oldest;
+	uint32_t count;
+};
+
+/**
+ * struct hcomm_flow - messages of one tag in one direction between two ranks
+ * @id: peer[32] send[1] tag[30], plus a bit that says the entry is in use
+ * @seq: messages so far
+ */
+struct hcomm_flow {
+	uint64_t id;
+	uint32_t seq;
+};
+
+/**
+ * struct hcomm_comm - communicator
+ * @magic: HCOMM_COMM_MAGIC while the handle is valid
+ * @refs: handle and requests; atomic
+ * @rank: this rank
+ * @nranks: ranks
+ * @local_rank: number among the ranks of this node
+ * @nlocal: ranks of this node
+ * @id: COMM object
+ * @opts: options
+ * @lock: see above
+ * @seq: collectives so far
+ * @flows: hash of tags in use
+ * @flow_room: its size, a power of two or 0
+ * @nflows: flows in use
+ * @cache: loaded plans
+ * @inflight: launches in flight; atomic, given back by the ring's drain
+ * @stats: counters
+ * @failed: first fault; atomic, HCOMM_SUCCESS while it is sound
+ * @fault_text: that fault in words; written once, before @failed
+ */
+struct hcomm_comm {
+	uint32_t magic;
+	uint32_t refs;
+	uint32_t rank;
+	uint32_t nranks;
+	uint32_t local_rank;
+	uint32_t nlocal;
+	uint32_t id;
+	struct hcomm_options opts;
+	pthread_mutex_t lock;
+	uint64_t seq;
+	struct hcomm_flow *flows;
+	size_t flow_room;
+	size_t nflows;
+	struct hcomm_cache cache;
+	uint32_t inflight;
+	hcommStats_t stats;
+	hcommResult_t failed;
+	char fault_text[1024];
+};
+
+/**
+ * hcomm_comm_create - make a communicator
+ * @meeting: where the ranks meet; not used with one rank
+ * @rank: this rank
+ * @nranks: number of ranks
+ * @opts: options
+ * @out: out: communicator
+ *
+ * Agreement, over the bootstrap, in three rounds: (1) versions, options, nodes
+ * and failures so far; if they allow it, each makes its COMM; (2) where it
+ * listens, or what failed; each tells its kernel about the peers; (3) all are
+ * ready.  A failure of one rank is an error on all, and names it.
+ */
+hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
+				uint32_t rank, uint32_t nranks,
+				const struct hcomm_options *opts,
+				struct hcomm_comm **out);
+
+/* the handle's end: waits for what is in flight */
+hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm);
+
+void hcomm_comm_get(struct hcomm_comm *comm);
+void hcomm_comm_put(struct hcomm_comm *comm);
+
+/* ask the kernel for the first fault; keeps it.  HCOMM_SUCCESS: it is sound */
+hcommResult_t hcomm_comm_query(struct hcomm_comm *comm);
+
+/**
+ * hcomm_comm_error - a call failed: why?
+ * @comm: communicator
+ * @err: positive errno
+ * @what: the call, for the text
+ *
+ * The communicator's fault if it has one, else the errno in words.
+ */
+hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err,
+			       const char *what);
+
+/* ----------------------------------------------------------------- cache.c */
+
+/**
+ * hcomm_cache_get - the loaded plan for a key, built if there is none
+ * @comm: communicator, locked
+ * @key: key
+ * @out: out: plan, usable until the lock is given up unless its inflight count
+ *	is raised
+ *
+ * A new plan may evict the least recently used one that is not in flight.  The
+ * lock is given up and taken again while links are made.
+ */
+hcommResult_t hcomm_cache_get(struct hcomm_comm *comm,
+			      const struct hcomm_plan_key *key,
+			      struct hcomm_entry **out);
+
+/* destroy all plans; nothing is in flight */
+void hcomm_cache_clear(struct hcomm_comm *comm);
+
+/* ------------------------------------------------------------------ keys.c */
+
+/* run key of message @seq; @sender and @receiver are ranks */
+uint64_t hcomm_p2p_key(uint32_t sender, uint32_t receiver, uint32_t tag,
+		       uint32_t seq);
+
+/* next number of a flow: comm locked; false: no memory */
+bool hcomm_flow_next(struct hcomm_comm *comm, uint32_t peer, bool send,
+		     uint32_t tag, uint32_t *seq);
+/* the call with number @seq did not happen, if no other came after it */
+void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
+		     uint32_t tag, uint32_t seq);
+
+/* ------------------------------------------------------------------- op.c */
+
+/**
+ * struct hcomm_call_args - a call of the API, checked
+ * @name: for messages
+ * @coll: enum hcomm_coll
+ * @dtype: enum hcomm_dtype
+ * @redop: enum hcomm_redop
+ * @root: root rank; P2P: sender
+ * @peer: P2P: receiver
+ * @tag: P2P
+ * @count: elements; P2P: bytes
+ * @in_place: the plan reads its input from slot 1
+ * @send: slot 0
+ * @recv: slot 1
+ */
+struct hcomm_call_args {
+	const char *name;
+	uint32_t coll;
+	uint32_t dtype;
+	uint32_t redop;
+	uint32_t root;
+	uint32_t peer;
+	uint32_t tag;
+	uint64_t count;
+	bool in_place;
+	const void *send;
+	void *recv;
+};
+
+/* launch and wait */
+hcommResult_t hcomm_op_run(struct hcomm_comm *comm,
+			   const struct hcomm_call_args *call);
+/* launch only; @req must be given to hcomm_op_wait() */
+hcommResult_t hcomm_op_start(struct hcomm_comm *comm,
+			     const struct hcomm_call_args *call,
+			     hcommRequest_t *req);
+/* is it complete? */
+bool hcomm_op_test(hcommRequest_t req);
+/* wait, finish, free */
+hcommResult_t hcomm_op_wait(hcommRequest_t req);
+
+#endif /* HCOMM_COMM_H */

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* How a communicator begins: the ranks agree, then tell their kernels. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "../base/hmac.h"
+#include "agree.h"
+#include "nic.h"
+
+#define SYSFS_INFINIBAND	"/sys/class/infiniband"
+
+static void read_boot_id(uint8_t id[16])
+{
+	char text[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	unsigned int byte, n = 0;
+	const char *p = text;
+
+	memset(id, 0, 16);
+	if (!f)
+		return;
+	if (!fgets(text, sizeof(text), f))
+		*text = 0;
+	fclose(f);
+	while (n < 16 && *p) {
+		if (*p == '-') {
+			p++;
+			continue;
+		}
+		if (sscanf(p, "%2x", &byte) != 1)
+			break;
+		id[n++] = (uint8_t)byte;
+		p += 2;
+	}
+}
+
+static void card_fail(struct hcomm_card *card, hcommResult_t ret)
+{
+	card->status = ret;
+	snprintf(card->text, sizeof(card->text), "%s", hcomm_error_text());
+}
+
+/*
+ * What this rank has to say.  A failure goes into the card, so that the others
+ * learn of it at once.
+ */
+static hcommResult_t fill_card(struct hcomm_card *card, struct hcomm_nic *nic,
+			       const struct hcomm_options *opts)
+{
+	hcommResult_t ret;
+
+	memset(card, 0, sizeof(*card));
+	memset(nic, 0, sizeof(*nic));
+	card->abi = HCOMM_ABI_VERSION;
+	card->chunk_size = opts->chunk_size;
+	card->eager_size = opts->eager_size;
+	card->max_runs = opts->max_runs;
+	card->transports = opts->transports;
+	memcpy(card->algo, opts->algo_text, sizeof(card->algo));
+	gethostname(card->host, sizeof(card->host) - 1);
+	read_boot_id(card->boot_id);
+	ret = hcomm_random(card->nonce, sizeof(card->nonce));
+	if (!ret)
+		ret = hcomm_dev_get();
+	if (ret) {
+		card_fail(card, ret);
+		return ret;
+	}
+	memcpy(card->node_id, hcomm_dev_info()->node_id, sizeof(card->node_id));
+	if ((opts->transports & HCOMM_TRANSPORT_RDMA) &&
+	    (hcomm_dev_info()->transports & HCOMM_TRANSPORT_RDMA))
+		ret = hcomm_nic_choose(SYSFS_INFINIBAND, opts->nic, nic);
+	if (ret) {
+		card_fail(card, ret);
+		hcomm_dev_put();
+		return ret;
+	}
+	snprintf(card->nic, sizeof(card->nic), "%s", nic->device);
+	return HCOMM_SUCCESS;
+}
+
+/* the ranks of this node, and this rank's number among them */
+static void count_local(struct hcomm_comm *comm, const struct hcomm_card *cards)
+{
+	uint32_t i;
+
+	for (i = 0; i < comm->nranks; i++) {
+		if (!hcomm_same_node(&cards[i], &cards[comm->rank]))
+			continue;
+		comm->local_rank += i < comm->rank;
+		comm->nlocal++;
+	}
+}
+
+static hcommResult_t comm_ioctl(struct hcomm_comm *comm,
+				const struct hcomm_card *cards,
+				const uint8_t secret[32],
+				const struct hcomm_nic *nic,
+				struct hcomm_ready *ready)
+{
+	struct hcomm_comm_create arg = {
+		.size = sizeof(arg),
+		.rank = comm->rank,
+		.nranks = comm->nranks,
+		.transports = comm->opts.transports,
+		.chunk_size = comm->opts.chunk_size,
+		.eager_size = comm->opts.eager_size,
+		.max_runs = comm->opts.max_runs,
+		.connect_timeout_ms = comm->opts.connect_timeout_ms,
+	};
+	struct hcomm_piece label[] = { { "hcomm comm", 10 },
+				       { cards[0].nonce, sizeof(cards[0].nonce) } };
+	int err;
+
+	/* another secret for each communicator, which nobody ever sends */
+	memcpy(arg.uuid, cards[0].nonce, sizeof(arg.uuid));
+	hcomm_hmac(secret, 32, label, ARRAY_SIZE(label), arg.secret);
+	/* no RDMA resources where they are not needed */
+	if (comm->nlocal == comm->nranks &&
+	    (arg.transports & HCOMM_TRANSPORT_LOCAL))
+		arg.transports = HCOMM_TRANSPORT_LOCAL;
+	else
+		arg.listen = nic->addr;
+	err = hcomm_dev_ioctl(HCOMM_COMM_CREATE, &arg);
+	explicit_bzero(arg.secret, sizeof(arg.secret));
+	if (err == ENODEV || err == EADDRNOTAVAIL)
+		return hcomm_fail(HCOMM_ERR_NO_DEVICE,
+				  "the kernel can't listen on RDMA device %s (%s): %s",
+				  nic->device, nic->netdev, hcomm_strerror(err));
+	if (err)
+		return hcomm_fail_errno(err, "creating the communicator");
+	comm->id = arg.out_comm_id;
+	ready->addr = arg.listen;
+	return HCOMM_SUCCESS;
+}
+
+static hcommResult_t tell_peers(struct hcomm_comm *comm,
+				const struct hcomm_card *cards,
+				const struct hcomm_ready *ready)
+{
+	struct hcomm_peer *peers = calloc(comm->nranks, sizeof(*peers));
+	struct hcomm_comm_peers arg = {
+		.size = sizeof(arg),
+		.comm_id = comm->id,
+		.peers = (uintptr_t)peers,
+		.count = comm->nranks,
+	};
+	uint32_t i;
+	int err;
+
+	if (!peers)
+		return hcomm_fail_nomem("the table of ranks");
+	for (i = 0; i < comm->nranks; i++) {
+		memcpy(peers[i].node_id, cards[i].node_id, sizeof(peers[i].node_id));
+		peers[i].addr = ready[i].addr;
+	}
+	err = hcomm_dev_ioctl(HCOMM_COMM_PEERS, &arg);
+	free(peers);
+	return err ? hcomm_fail_errno(err, "telling the kernel about the ranks") :
+		     HCOMM_SUCCESS;
+}
+
+static void show(const struct hcomm_comm *comm, const struct hcomm_card *cards)
+{
+	const struct hcomm_options *o = &comm->opts;
+	uint32_t i;
+
+	if (comm->rank || !hcomm_log_decisions)
+		return;
+	hcomm_decision("communicator %u: %u ranks, chunk %u, eager %u, runs %u, transports %s%s, algorithm %s",
+		       comm->id, comm->nranks, o->chunk_size, o->eager_size,
+		       o->max_runs,
+		       o->transports & HCOMM_TRANSPORT_LOCAL ? "local " : "",
+		       o->transports & HCOMM_TRANSPORT_RDMA ? "rdma" : "",
+		       *o->algo_text ? o->algo_text : "by size");
+	for (i = 0; i < comm->nranks; i++)
+		hcomm_decision("rank %u: host %s, %s, NIC %s", i, cards[i].host,
+			       hcomm_same_node(&cards[i], &cards[0]) ?
+			       "node of rank 0" : "other node",
+			       *cards[i].nic ? cards[i].nic : "none");
+}
+
+/* rounds 2 and 3: this rank's part was done, with result @mine; all well? */
+static hcommResult_t round_ready(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
+				 const struct hcomm_card *cards,
+				 struct hcomm_ready *mine, hcommResult_t result,
+				 struct hcomm_ready *all)
+{
+	hcommResult_t ret;
+
+	mine->status = result;
+	if (result)
+		snprintf(mine->text, sizeof(mine->text), "%s", hcomm_error_text());
+	if (!bs) {
+		all[0] = *mine;
+		return result;
+	}
+	ret = hcomm_bootstrap_gather(bs, mine, sizeof(*mine), all);
+	return ret ? ret : hcomm_agree_ready(cards, all, comm->nranks);
+}
+
+/* everything that needs the other ranks; the device is open */
+static hcommResult_t establish(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
+			       struct hcomm_card *cards, const struct hcomm_nic *nic,
+			       const uint8_t secret[32])
+{
+	struct hcomm_ready *all = calloc(comm->nranks, sizeof(*all));
+	struct hcomm_ready mine = { .status = 0 };
+	hcommResult_t ret;
+
+	if (!all)
+		return hcomm_fail_nomem("the table of ranks");
+	count_local(comm, cards);
+	ret = comm_ioctl(comm, cards, secret, nic, &mine);
+	ret = round_ready(comm, bs, cards, &mine, ret, all);
+	if (!ret) {
+		ret = tell_peers(comm, cards, all);
+		ret = round_ready(comm, bs, cards, &mine, ret, all);
+	}
+	if (!ret)
+		show(comm, cards);
+	free(all);
+	return ret;
+}
+
+static struct hcomm_comm *comm_new(uint32_t rank, uint32_t nranks,
+				   const struct hcomm_options *opts)
+{
+	struct hcomm_comm *comm = calloc(1, sizeof(*comm));
+
+	if (!comm)
+		return NULL;
+	comm->magic = HCOMM_COMM_MAGIC;
+	comm->refs = 1;
+	comm->rank = rank;
+	comm->nranks = nranks;
+	comm->opts = *opts;
+	comm->stats.size = sizeof(comm->stats);
+	pthread_mutex_init(&comm->lock, NULL);
+	return comm;
+}
+
+hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
+				uint32_t rank, uint32_t nranks,
+				const struct hcomm_options *opts,
+				struct hcomm_comm **out)
+{
+	struct hcomm_comm *comm = comm_new(rank, nranks, opts);
+	struct hcomm_card *cards = calloc(nranks, sizeof(*cards)), mine;
+	struct hcomm_bootstrap *bs = NULL;
+	hcommResult_t ret, own;
+	uint8_t secret[32];
+	struct hcomm_nic nic;
+
+	if (!comm || !cards) {
+		free(comm);
+		free(cards);
+		return hcomm_fail_nomem("a communicator");
+	}
+	own = fill_card(&mine, &nic, opts);
+	ret = own;
+	if (nranks > 1) {
+		memcpy(secret, meeting->secret, sizeof(secret));
+		ret = hcomm_bootstrap_join(meeting, rank, nranks,
+					   opts->bootstrap_timeout_ms, &bs);
+		if (!ret)
+			ret = hcomm_bootstrap_gather(bs, &mine, sizeof(mine), cards);
+		if (!ret)
+			ret = hcomm_agree_cards(cards, nranks);
+	} else if (!ret) {
+		cards[0] = mine;
+		ret = hcomm_random(secret, sizeof(secret));
+	}
+	if (!ret)
+		ret = establish(comm, bs, cards, &nic, secret);
+	hcomm_bootstrap_leave(bs);
+	explicit_bzero(secret, sizeof(secret));
+	free(cards);
+	if (!ret) {
+		*out = comm;
+		return HCOMM_SUCCESS;
+	}
+	hcomm_dev_destroy(comm->id);
+	if (!own)
+		hcomm_dev_put();
+	comm->magic = 0;
+	comm->id = 0;
+	hcomm_comm_put(comm);
+	return ret;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Numbers of messages.  Both ranks count the messages of a tag in each direction,
+ * and so name the same message with the same run key, without talking:
+ *
+ *	bit 63		1: point to point; 0: the rest counts collectives
+ *	bit 62		the sender is the lower rank
+ *	bits 32..61	tag
+ *	bits 0..31	number of the message
+ *
+ * Keys need to be unique only between two ranks, so they need not name them.
+ */
+#include <stdlib.h>
+
+#include "comm.h"
+
+#define FLOW_USED	(1ull << 63)
+#define MAX_FLOWS	(1u << 20)
+
+uint64_t hcomm_p2p_key(uint32_t sender, uint32_t receiver, uint32_t tag,
+		       uint32_t seq)
+{
+	return 1ull << 63 | (uint64_t)(sender < receiver) << 62 |
+	       (uint64_t)tag << 32 | seq;
+}
+
+static uint64_t flow_id(uint32_t peer, bool send, uint32_t tag)
+{
+	/* ranks have 16 bits */
+	return FLOW_USED | (uint64_t)peer << 31 | (uint64_t)send << 30 | tag;
+}
+
+static struct hcomm_flow *find(struct hcomm_flow *flows, size_t room, uint64_t id)
+{
+	size_t i = (id * 0x9e3779b97f4a7c15ull >> 20) & (room - 1);
+
+	while (flows[i].id && flows[i].id != id)
+		i = (i + 1) & (room - 1);
+	return &flows[i];
+}
+
+static bool grow(struct hcomm_comm *comm)
+{
+	size_t room = comm->flow_room ? comm->flow_room * 2 : 64, i;
+	struct hcomm_flow *flows = calloc(room, sizeof(*flows));
+
+	if (!flows)
+		return false;
+	for (i = 0; i < comm->flow_room; i++) {
+		if (comm->flows[i].id)
+			*find(flows, room, comm->flows[i].id) = comm->flows[i];
+	}
+	free(comm->flows);
+	comm->flows = flows;
+	comm->flow_room = room;
+	return true;
+}
+
+bool hcomm_flow_next(struct hcomm_comm *comm, uint32_t peer, bool send,
+		     uint32_t tag, uint32_t *seq)
+{
+	uint64_t id = flow_id(peer, send, tag);
+	struct hcomm_flow *flow = NULL;
+
+	if (comm->flow_room)
+		flow = find(comm->flows, comm->flow_room, id);
+	if (!flow || !flow->id) {
+		if (comm->nflows == MAX_FLOWS)
+			return false;
+		if (2 * (comm->nflows + 1) > comm->flow_room && !grow(comm))
+			return false;
+		flow = find(comm->flows, comm->flow_room, id);
+		flow->id = id;
+		comm->nflows++;
+	}
+	*seq = flow->seq++;
+	return true;
+}
+
+void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
+		     uint32_t tag, uint32_t seq)
+{
+	struct hcomm_flow *flow = find(comm->flows, comm->flow_room,
+				       flow_id(peer, send, tag));
+
+	if (flow->id && flow->seq == seq + 1)
+		flow->seq = seq;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A call from its arguments to its completion: find the plan, bind the buffers,
+ * number it, launch it, wait, give everything back.
+ *
+ * The number is taken last, when nothing of this rank can fail any more but the
+ * launch itself, and given back if that fails: the ranks' numbers stay equal.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/base.h"
+#include "../mem/mem.h"
+#include "comm.h"
+
+/**
+ * struct binding - a buffer of a call
+ * @user: the caller's
+ * @bounce: memory of the pool that stands in for it, NULL: none
+ * @len: bytes
+ * @copy_out: @bounce is copied to @user at the end
+ * @temp_id: MEM object of this call alone, 0: none
+ */
+struct binding {
+	void *user;
+	void *bounce;
+	uint64_t len;
+	bool copy_out;
+	uint32_t temp_id;
+};
+
+/**
+ * struct hcomm_request - a call in flight
+ * @run: its completion
+ * @comm: communicator, a reference
+ * @entry: plan, counted in flight until the run is done
+ * @name: of the call, for messages
+ * @bound: buffers by slot
+ * @slots: what the kernel is told about them
+ */
+struct hcomm_request {
+	struct hcomm_run run;
+	struct hcomm_comm *comm;
+	struct hcomm_entry *entry;
+	const char *name;
+	struct binding bound[3];
+	struct hcomm_slot slots[3];
+};
+
+/* ------------------------------------------------------------------- buffers */
+
+static void unbind(struct hcomm_request *r, bool copy)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(r->bound); i++) {
+		struct binding *b = &r->bound[i];
+
+		if (b->bounce && b->copy_out && copy)
+			memcpy(b->user, b->bounce, b->len);
+		hcomm_mem_free(b->bounce);
+		hcomm_dev_destroy(b->temp_id);
+		memset(b, 0, sizeof(*b));
+	}
+}
+
+/* memory of the pool in place of the caller's; @user NULL: scratch */
+static hcommResult_t bind_pool(struct hcomm_request *r, uint32_t slot, void *user,
+			       uint64_t len)
+{
+	struct binding *b = &r->bound[slot];
+	struct hcomm_slot *s = &r->slots[slot];
+	hcommResult_t ret;
+	uint64_t off = 0;
+
+	ret = hcomm_mem_alloc(len, &b->bounce);
+	if (!ret)
+		ret = hcomm_mem_find(b->bounce, len, &s->mem_id, &off);
+	if (ret)
+		return ret;
+	s->offset = off;
+	b->user = user;
+	b->len = len;
+	/* also what is only written: a plan need not write every byte */
+	if (user)
+		memcpy(b->bounce, user, len);
+	return HCOMM_SUCCESS;
+}
+
+static hcommResult_t bind_slot(struct hcomm_request *r, uint32_t slot, void *user)
+{
+	struct hcomm_comm *comm = r->comm;
+	uint64_t len = r->entry->extent[slot], off = 0;
+	bool written = r->entry->written[slot];
+	struct hcomm_slot *s = &r->slots[slot];
+	hcommResult_t ret;
+
+	if (!len)
+		return HCOMM_SUCCESS;
+	s->length = len;
+	if (slot == HCOMM_SLOT_SCRATCH)
+		return bind_pool(r, slot, NULL, len);
+	ret = hcomm_mem_find(user, len, &s->mem_id, &off);
+	s->offset = off;
+	if (ret || s->mem_id)
+		return ret;
+	if (len <= comm->opts.bounce_size) {
+		__atomic_add_fetch(&comm->stats.bounced, 1, __ATOMIC_RELAXED);
+		r->bound[slot].copy_out = written;
+		return bind_pool(r, slot, user, len);
+	}
+	__atomic_add_fetch(&comm->stats.pinned, 1, __ATOMIC_RELAXED);
+	ret = hcomm_dev_register(user, len, !written, &r->bound[slot].temp_id);
+	s->mem_id = r->bound[slot].temp_id;
+	return ret;
+}
+
+static hcommResult_t bind_all(struct hcomm_request *r,
+			  const struct hcomm_call_args *call)
+{
+	void *user[3] = { (void *)call->send, call->recv, NULL };
+	hcommResult_t ret = HCOMM_SUCCESS;
+	uint32_t i;
+
+	for (i = 0; i < r->entry->nslots && !ret; i++)
+		ret = bind_slot(r, i, user[i]);
+	if (ret) {
+		unbind(r, false);
+		hcomm_error_prefix("%s: ", call->name);
+	}
+	return ret;
+}
+
+/* ------------------------------------------------------------------ in flight */
+
+static uint32_t load_count(const uint32_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+}
+
+static void uncount(struct hcomm_request *r)
+{
+	__atomic_sub_fetch(&r->entry->inflight, 1, __ATOMIC_RELEASE);
+	__atomic_sub_fetch(&r->comm->inflight, 1, __ATOMIC_RELEASE);
+}
+
+static hcommResult_t busy(const struct hcomm_comm *comm,
+			  const struct hcomm_entry *e, const char *name)
+{
+	if (load_count(&comm->inflight) >= comm->opts.max_runs)
+		return hcomm_fail(HCOMM_ERR_BUSY,
+				  "%s: %u calls are in flight, as many as the communicator allows; wait for one, or raise HCOMM_MAX_RUNS",
+				  name, comm->opts.max_runs);
+	return hcomm_fail(HCOMM_ERR_BUSY,
+			  "%s: %u calls of this kind are in flight, as many as its plan allows; wait for one",
+			  name, e->max_runs);
+}
+
+static void fill_key(const struct hcomm_comm *comm,
+		     const struct hcomm_call_args *call,
+		     struct hcomm_plan_key *key)
+{
+	uint64_t size = hcomm_dtype_bytes(call->dtype);
+
+	memset(key, 0, sizeof(*key));
+	key->count = call->count;
+	key->coll = call->coll;
+	key->root = call->root;
+	key->peer = call->peer;
+	key->dtype = (uint8_t)call->dtype;
+	key->redop = (uint8_t)call->redop;
+	key->in_place = call->in_place;
+	if (call->coll == HCOMM_COLL_P2P)
+		key->algo = HCOMM_ALGO_P2P;
+	else
+		key->algo = hcomm_algo_choose(&comm->opts, call->coll,
+					      call->count * size, comm->nranks);
+}
+
+/* the plan, counted in flight; @wait: until there is room for a call more */
+static hcommResult_t reserve(struct hcomm_request *r,
+			     const struct hcomm_call_args *call, bool wait)
+{
+	struct hcomm_comm *comm = r->comm;
+	struct hcomm_plan_key key;
+	struct hcomm_entry *e;
+	hcommResult_t ret;
+	int err = 0;
+
+	fill_key(comm, call, &key);
+	for (;;) {
+		pthread_mutex_lock(&comm->lock);
+		ret = hcomm_cache_get(comm, &key, &e);
+		if (!ret && load_count(&comm->inflight) < comm->opts.max_runs &&
+		    load_count(&e->inflight) < e->max_runs) {
+			__atomic_add_fetch(&comm->inflight, 1, __ATOMIC_RELAXED);
+			__atomic_add_fetch(&e->inflight, 1, __ATOMIC_RELAXED);
+			r->entry = e;
+			pthread_mutex_unlock(&comm->lock);
+			return HCOMM_SUCCESS;
+		}
+		if (!ret && (!wait || err))
+			ret = busy(comm, e, call->name);
+		pthread_mutex_unlock(&comm->lock);
+		if (ret)
+			return ret;
+		/* once more after an error: the last one may just have ended */
+		err = hcomm_dev_wait_any();
+	}
+}
+
+/* -------------------------------------------------------------------- launch */
+
+/**
+ * struct number - the number of a call, to give it back
+ */
+struct number {
+	uint64_t run;
+	uint32_t seq;
+};
+
+static hcommResult_t take_number(struct hcomm_comm *comm,
+				 const struct hcomm_call_args *call,
+				 struct number *n)
+{
+	bool send = call->root == comm->rank;
+	hcommResult_t ret = HCOMM_SUCCESS;
+
+	pthread_mutex_lock(&comm->lock);
+	if (call->coll != HCOMM_COLL_P2P)
+		n->run = comm->seq++;
+	else if (hcomm_flow_next(comm, send ? call->peer : call->root, send,
+				 call->tag, &n->seq))
+		n->run = hcomm_p2p_key(call->root, call->peer, call->tag, n->seq);
+	else
+		ret = hcomm_fail(HCOMM_ERR_NO_MEMORY,
+				 "%s: no memory for tag %u, or more than a million pairs of rank and tag are in use",
+				 call->name, call->tag);
+	comm->stats.launches += !ret;
+	pthread_mutex_unlock(&comm->lock);
+	return ret;
+}
+
+static void return_number(struct hcomm_comm *comm,
+			  const struct hcomm_call_args *call,
+			  const struct number *n)
+{
+	bool send = call->root == comm->rank;
+
+	pthread_mutex_lock(&comm->lock);
+	if (call->coll == HCOMM_COLL_P2P)
+		hcomm_flow_undo(comm, send ? call->peer : call->root, send,
+				call->tag, n->seq);
+	else if (comm->seq == n->run + 1)
+		comm->seq = n->run;
+	pthread_mutex_unlock(&comm->lock);
+}
+
+static hcommResult_t launch(struct hcomm_request *r,
+			    const struct hcomm_call_args *call, uint32_t flags)
+{
+	const struct hcomm_entry *e = r->entry;
+	struct hcomm_comm *comm = r->comm;
+	struct hcomm_launch arg = {
+		.prog_id = e->prog_id,
+		.slots = (uintptr_t)r->slots,
+		.nslots = e->nslots,
+		.flags = flags,
+		.call = {
+			.coll = (uint16_t)call->coll,
+			.dtype = (uint8_t)call->dtype,
+			.redop = (uint8_t)call->redop,
+			.root = call->root,
+			.count = call->count,
+			.algo = e->key.algo,
+		},
+		.timeout_ms = comm->opts.run_timeout_ms,
+	};
+	struct number number = { 0 };
+	hcommResult_t ret;
+	int err;
+
+	ret = take_number(comm, call, &number);
+	if (ret)
+		return ret;
+	arg.run = number.run;
+	r->run.counters[0] = &comm->inflight;
+	r->run.counters[1] = &r->entry->inflight;
+	do {
+		err = hcomm_dev_launch(&arg, &r->run);
+		/* our own limits hold, so the ring is full: make room */
+	} while (err == EBUSY && !hcomm_dev_wait_any());
+	if (!err)
+		return HCOMM_SUCCESS;
+	return_number(comm, call, &number);
+	return hcomm_comm_error(comm, err, call->name);
+}
+
+static hcommResult_t begin(struct hcomm_comm *comm, struct hcomm_request *r,
+			   const struct hcomm_call_args *call, uint32_t flags)
+{
+	hcommResult_t ret;
+
+	memset(r, 0, sizeof(*r));
+	r->comm = comm;
+	r->name = call->name;
+	ret = reserve(r, call, flags & HCOMM_LAUNCH_WAIT);
+	if (ret)
+		return ret;
+	ret = bind_all(r, call);
+	if (ret)
+		goto fail;
+	ret = launch(r, call, flags);
+	if (!ret)
+		return HCOMM_SUCCESS;
+	unbind(r, false);
+fail:
+	uncount(r);
+	return ret;
+}
+
+static hcommResult_t finish(struct hcomm_request *r)
+{
+	unbind(r, !r->run.status);
+	if (!r->run.status)
+		return HCOMM_SUCCESS;
+	return hcomm_comm_error(r->comm, -r->run.status, r->name);
+}
+
+hcommResult_t hcomm_op_run(struct hcomm_comm *comm,
+			   const struct hcomm_call_args *call)
+{
+	struct hcomm_request r;
+	hcommResult_t ret = begin(comm, &r, call, HCOMM_LAUNCH_WAIT);
+
+	return ret ? ret : finish(&r);
+}
+
+hcommResult_t hcomm_op_start(struct hcomm_comm *comm,
+			     const struct hcomm_call_args *call,
+			     hcommRequest_t *req)
+{
+	struct hcomm_request *r = malloc(sizeof(*r));
+	hcommResult_t ret;
+
+	if (!r)
+		return hcomm_fail_nomem("a request");
+	hcomm_dev_drain();
+	ret = begin(comm, r, call, 0);
+	if (ret) {
+		free(r);
+		return ret;
+	}
+	hcomm_comm_get(comm);
+	*req = r;
+	return HCOMM_SUCCESS;
+}
+
+bool hcomm_op_test(hcommRequest_t r)
+{
+	return hcomm_dev_poll(&r->run);
+}
+
+hcommResult_t hcomm_op_wait(hcommRequest_t r)
+{
+	struct hcomm_comm *comm = r->comm;
+	hcommResult_t ret;
+	int err;
+
+	err = hcomm_dev_wait(&r->run);
+	/* it is in flight still: its memory must stay */
+	if (err)
+		return hcomm_fail_errno(err, "%s: waiting", r->name);
+	ret = finish(r);
+	free(r);
+	hcomm_comm_put(comm);
+	return ret;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Options: defaults, the caller's, the environment's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../base/base.h"
+#include "../env/env.h"
+#include "options.h"
+
+#define DEF_CHUNK_SIZE		(256u << 10)
+#define DEF_EAGER_SIZE		4096u
+#define DEF_MAX_RUNS		16u
+#define DEF_CONNECT_MS		30000u
+#define DEF_BOOTSTRAP_MS	60000u
+#define DEF_BOUNCE_SIZE		(64u << 10)
+#define DEF_CACHE_SIZE		256u
+#define MAX_BOOTSTRAP_MS	86400000u
+
+static hcommResult_t read_transport(uint32_t *out)
+{
+	const char *text = getenv("HCOMM_TRANSPORT"), *p = text;
+	uint32_t mask = 0;
+	size_t len;
+
+	if (!text)
+		return HCOMM_SUCCESS;
+	for (;;) {
+		len = strcspn(p, ",");
+		if (len == 5 && !memcmp(p, "local", len))
+			mask |= HCOMM_TRANSPORT_LOCAL;
+		else if (len == 4 && !memcmp(p, "rdma", len))
+			mask |= HCOMM_TRANSPORT_RDMA;
+		else
+			return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+					  "HCOMM_TRANSPORT=%s: use local, rdma or local,rdma",
+					  text);
+		if (!p[len])
+			break;
+		p += len + 1;
+	}
+	*out = mask;
+	return HCOMM_SUCCESS;
+}
+
+/* ---------------------------------------------------------------- algorithms */
+
+static void algo_names(char *text, size_t room)
+{
+	size_t len = 0;
+	uint32_t i;
+
+	*text = 0;
+	for (i = 0; i < HCOMM_ALGO_COUNT; i++) {
+		const char *name = hcomm_algo_name(i);
+
+		if (i == HCOMM_ALGO_NONE || i == HCOMM_ALGO_P2P || !name ||
+		    len >= room)
+			continue;
+		len += (size_t)snprintf(text + len, room - len, "%s%s",
+					len ? ", " : "", name);
+	}
+}
+
+static hcommResult_t bad_algo(const char *text, const char *word, size_t len)
+{
+	char names[256];
+
+	algo_names(names, sizeof(names));
+	return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+			  "HCOMM_ALGO=%s: \"%.*s\" is no algorithm; known are %s",
+			  text, (int)len, word, names);
+}
+
+static int algo_by_word(const char *word, size_t len)
+{
+	char name[64];
+	int algo;
+
+	if (!len || len >= sizeof(name))
+		return -1;
+	memcpy(name, word, len);
+	name[len] = 0;
+	algo = hcomm_algo_by_name(name);
+	return algo > HCOMM_ALGO_NONE && algo != HCOMM_ALGO_P2P ? algo : -1;
+}
+
+static int coll_by_word(const char *word, size_t len)
+{
+	int i;
+
+	for (i = HCOMM_COLL_BARRIER; i < HCOMM_ALGO_COLLS; i++) {
+		const char *name = hcomm_coll_name((uint32_t)i);
+
+		if (name && strlen(name) == len && !strncasecmp(name, word, len))
+			return i;
+	}
+	return -1;
+}
+
+static hcommResult_t coll_algo(const char *text, const char *word, size_t len,
+			       struct hcomm_options *opts)
+{
+	const char *colon = memchr(word, ':', len);
+	size_t coll_len = (size_t)(colon - word);
+	size_t algo_len = len - coll_len - 1;
+	int coll = coll_by_word(word, coll_len);
+	int algo = algo_by_word(colon + 1, algo_len);
+
+	if (coll < 0)
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				  "HCOMM_ALGO=%s: \"%.*s\" is no collective; known are %s, %s, %s, %s, %s and %s",
+				  text, (int)coll_len, word,
+				  hcomm_coll_name(HCOMM_COLL_BARRIER),
+				  hcomm_coll_name(HCOMM_COLL_BROADCAST),
+				  hcomm_coll_name(HCOMM_COLL_REDUCE),
+				  hcomm_coll_name(HCOMM_COLL_ALLREDUCE),
+				  hcomm_coll_name(HCOMM_COLL_REDUCE_SCATTER),
+				  hcomm_coll_name(HCOMM_COLL_ALLGATHER));
+	if (algo < 0)
+		return bad_algo(text, colon + 1, algo_len);
+	if (!hcomm_algo_supports((uint32_t)algo, (uint32_t)coll))
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				  "HCOMM_ALGO=%s: %s can't do %s", text,
+				  hcomm_algo_name((uint32_t)algo),
+				  hcomm_coll_name((uint32_t)coll));
+	opts->algo[coll] = (uint8_t)algo;
+	return HCOMM_SUCCESS;
+}
+
+static hcommResult_t read_algo(struct hcomm_options *opts)
+{
+	const char *text = getenv("HCOMM_ALGO"), *p = text;
+	hcommResult_t ret;
+	uint32_t coll;
+	size_t len;
+	int algo;
+
+	if (!text)
+		return HCOMM_SUCCESS;
+	if (strlen(text) >= sizeof(opts->algo_text))
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				  "HCOMM_ALGO is longer than %zu characters",
+				  sizeof(opts->algo_text) - 1);
+	strcpy(opts->algo_text, text);
+	if (!strchr(text, ':')) {
+		algo = algo_by_word(text, strlen(text));
+		if (algo < 0)
+			return bad_algo(text, text, strlen(text));
+		for (coll = 0; coll < HCOMM_ALGO_COLLS; coll++) {
+			if (hcomm_algo_supports((uint32_t)algo, coll))
+				opts->algo[coll] = (uint8_t)algo;
+		}
+		return HCOMM_SUCCESS;
+	}
+	for (;;) {
+		len = strcspn(p, ",");
+		if (!memchr(p, ':', len))
+			return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+					  "HCOMM_ALGO=%s: use algorithm, or collective:algorithm,...",
+					  text);
+		ret = coll_algo(text, p, len, opts);
+		if (ret || !p[len])
+			return ret;
+		p += len + 1;
+	}
+}
+
+uint32_t hcomm_algo_choose(const struct hcomm_options *opts, uint32_t coll,
+			   uint64_t bytes, uint32_t nranks)
+{
+	if (coll < HCOMM_ALGO_COLLS && opts->algo[coll])
+		return opts->algo[coll];
+	switch (coll) {
+	case HCOMM_COLL_BARRIER:
+		return HCOMM_ALGO_DISSEMINATION;
+	case HCOMM_COLL_REDUCE_SCATTER:
+	case HCOMM_COLL_ALLGATHER:
+		return HCOMM_ALGO_RING;
+	case HCOMM_COLL_BROADCAST:
+	case HCOMM_COLL_REDUCE:
+		if (bytes <= 65536 || nranks <= 2)
+			return HCOMM_ALGO_BINOMIAL;
+		return HCOMM_ALGO_DOUBLE_TREE;
+	default:
+		break;
+	}
+	if (bytes <= 4096 && nranks <= 8)
+		return HCOMM_ALGO_DIRECT;
+	if (bytes <= 65536)
+		return HCOMM_ALGO_RECURSIVE_DOUBLING;
+	if (nranks > 8 && bytes <= 65536ull * nranks)
+		return HCOMM_ALGO_DOUBLE_TREE;
+	return HCOMM_ALGO_RING;
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static hcommResult_t from_config(const hcommConfig_t *c, struct hcomm_options *o)
+{
+	if (c->size != sizeof(*c) || c->reserved)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "hcommConfig_t: size is %zu, must be %zu, and reserved must be 0",
+				  c->size, sizeof(*c));
+	if (c->chunkSize && (c->chunkSize < HCOMM_MIN_CHUNK_SIZE ||
+			     c->chunkSize > HCOMM_MAX_CHUNK_SIZE ||
+			     c->chunkSize % 4096))
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "chunkSize %u: use a multiple of 4096 from 4096 to %u",
+				  c->chunkSize, HCOMM_MAX_CHUNK_SIZE);
+	if (c->eagerSize > HCOMM_MAX_EAGER_SIZE || c->eagerSize % 64)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "eagerSize %u: use a multiple of 64 up to %u",
+				  c->eagerSize, HCOMM_MAX_EAGER_SIZE);
+	if (c->maxRuns > HCOMM_MAX_COMM_RUNS)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "maxRuns %u: use 1 to %u", c->maxRuns,
+				  HCOMM_MAX_COMM_RUNS);
+	if (c->connectTimeoutMs > HCOMM_MAX_TIMEOUT_MS ||
+	    c->runTimeoutMs > HCOMM_MAX_TIMEOUT_MS ||
+	    c->bootstrapTimeoutMs > MAX_BOOTSTRAP_MS)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "hcommConfig_t: a timeout is too long");
+	if (c->transports & ~(uint32_t)(HCOMM_CONFIG_LOCAL | HCOMM_CONFIG_RDMA))
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "transports %#x: unknown bit", c->transports);
+	if (c->chunkSize)
+		o->chunk_size = c->chunkSize;
+	if (c->eagerSize)
+		o->eager_size = c->eagerSize;
+	if (c->maxRuns)
+		o->max_runs = c->maxRuns;
+	if (c->connectTimeoutMs)
+		o->connect_timeout_ms = c->connectTimeoutMs;
+	if (c->bootstrapTimeoutMs)
+		o->bootstrap_timeout_ms = c->bootstrapTimeoutMs;
+	if (c->runTimeoutMs)
+		o->run_timeout_ms = c->runTimeoutMs;
+	if (c->transports)
+		o->transports = c->transports;
+	return HCOMM_SUCCESS;
+}
+
+hcommResult_t hcomm_options_bootstrap_timeout(uint64_t *ms)
+{
+	*ms = DEF_BOOTSTRAP_MS;
+	return hcomm_env_seconds("HCOMM_BOOTSTRAP_TIMEOUT", 1, MAX_BOOTSTRAP_MS, ms);
+}
+
+static hcommResult_t from_env(struct hcomm_options *o)
+{
+	uint64_t chunk = o->chunk_size, eager = o->eager_size;
+	uint64_t bounce = o->bounce_size, runs = o->max_runs;
+	uint64_t cache = o->cache_size, connect = o->connect_timeout_ms;
+	uint64_t run_timeout = o->run_timeout_ms;
+	hcommResult_t ret;
+
+	ret = hcomm_env_size("HCOMM_CHUNK_SIZE", HCOMM_MIN_CHUNK_SIZE,
+			     HCOMM_MAX_CHUNK_SIZE, 4096, &chunk);
+	if (!ret)
+		ret = hcomm_env_size("HCOMM_EAGER_SIZE", 64,
+				     HCOMM_MAX_EAGER_SIZE, 64, &eager);
+	if (!ret)
+		ret = hcomm_env_size("HCOMM_BOUNCE_SIZE", 0, 1 << 20, 1, &bounce);
+	if (!ret)
+		ret = hcomm_env_number("HCOMM_MAX_RUNS", 1, HCOMM_MAX_COMM_RUNS,
+				       &runs);
+	if (!ret)
+		ret = hcomm_env_number("HCOMM_PLAN_CACHE", 1, 65536, &cache);
+	if (!ret)
+		ret = hcomm_env_seconds("HCOMM_CONNECT_TIMEOUT", 1,
+					HCOMM_MAX_TIMEOUT_MS, &connect);
+	if (!ret)
+		ret = hcomm_env_seconds("HCOMM_BOOTSTRAP_TIMEOUT", 1,
+					MAX_BOOTSTRAP_MS, &o->bootstrap_timeout_ms);
+	if (!ret)
+		ret = hcomm_env_seconds("HCOMM_TIMEOUT", 0, HCOMM_MAX_TIMEOUT_MS,
+					&run_timeout);
+	if (!ret)
+		ret = read_transport(&o->transports);
+	if (!ret)
+		ret = read_algo(o);
+	if (ret)
+		return ret;
+	o->chunk_size = (uint32_t)chunk;
+	o->eager_size = (uint32_t)eager;
+	o->bounce_size = (uint32_t)bounce;
+	o->max_runs = (uint32_t)runs;
+	o->cache_size = (uint32_t)cache;
+	o->connect_timeout_ms = (uint32_t)connect;
+	o->run_timeout_ms = (uint32_t)run_timeout;
+	o->nic = getenv("HCOMM_NIC");
+	if (o->nic && (!*o->nic || !strcmp(o->nic, "^")))
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				  "HCOMM_NIC=%s: use names of RDMA devices, e.g. mlx5_0,mlx5_1 or ^rxe0",
+				  o->nic);
+	return HCOMM_SUCCESS;
+}
+
+hcommResult_t hcomm_options_read(const hcommConfig_t *config,
+				 struct hcomm_options *o)
+{
+	hcommResult_t ret = HCOMM_SUCCESS;
+
+	memset(o, 0, sizeof(*o));
+	o->chunk_size = DEF_CHUNK_SIZE;
+	o->eager_size = DEF_EAGER_SIZE;
+	o->max_runs = DEF_MAX_RUNS;
+	o->transports = HCOMM_TRANSPORT_ALL;
+	o->connect_timeout_ms = DEF_CONNECT_MS;
+	o->bootstrap_timeout_ms = DEF_BOOTSTRAP_MS;
+	o->bounce_size = DEF_BOUNCE_SIZE;
+	o->cache_size = DEF_CACHE_SIZE;
+	if (config)
+		ret = from_config(config, o);
+	if (!ret)
+		ret = from_env(o);
+	if (!ret && o->eager_size > o->chunk_size)
+		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				 "the eager size (%u) is larger than the chunk size (%u)",
+				 o->eager_size, o->chunk_size);
+	return ret;
+}
