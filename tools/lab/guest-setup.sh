@@ -1,5 +1,6 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
 #
 # Set up a lab node, on the host's userland, before commands are run on it.
 # Its exit status reaches "lab up". What holds for all nodes is in the file
@@ -73,7 +74,9 @@ printf 'hosts: files\n' >/etc/nsswitch.conf
 : >/etc/resolv.conf
 
 ip link set lo up
-modprobe -q virtio_net
+for module in virtio_console virtio_net virtio_rng; do
+	modprobe -q $module
+done
 # Addresses count at once, without waiting for a duplicate to answer.
 for file in /proc/sys/net/ipv6/conf/*/accept_dad; do
 	echo 0 >"$file"
@@ -93,23 +96,27 @@ if [ "$LAB_RDMA" != none ]; then
 		modprobe $module || warn "no $module"
 	done
 fi
+# NIC k is to be ethk, in whatever order the kernel found them. They pass
+# through other names, as the right one may still be another's.
+for pass in nic eth; do
+	k=0
+	while [ $k -lt "$LAB_NICS" ]; do
+		mac=$(printf '52:54:00:77:%02x:%02x' $k $((node + 1)))
+		for address in /sys/class/net/*/address; do
+			[ "$(cat "$address")" = "$mac" ] || continue
+			dev=$(basename "$(dirname "$address")")
+			ip link set "$dev" name $pass$k ||
+				warn "cannot name $dev $pass$k"
+			break
+		done
+		k=$((k + 1))
+	done
+done
 k=0
 while [ $k -lt "$LAB_NICS" ]; do
-	mac=$(printf '52:54:00:77:%02x:%02x' $k $((node + 1)))
-	dev=
-	for address in /sys/class/net/*/address; do
-		if [ "$(cat "$address")" = "$mac" ]; then
-			dev=$(basename "$(dirname "$address")")
-		fi
-	done
-	if [ -z "$dev" ]; then
-		warn "NIC $k with address $mac is missing"
-		k=$((k + 1))
-		continue
-	fi
-	if [ "$dev" != eth$k ]; then
-		ip link set "$dev" name "eth$k" || warn "cannot name eth$k"
-		dev=eth$k
+	dev=eth$k
+	if [ ! -e /sys/class/net/$dev ]; then
+		warn "NIC $k is missing"
 	fi
 	ip link set "$dev" mtu "$LAB_MTU" || warn "$dev: no MTU $LAB_MTU"
 	ip addr add "10.77.$k.$((node + 1))/24" dev "$dev" || warn "$dev: no address"
@@ -117,7 +124,7 @@ while [ $k -lt "$LAB_NICS" ]; do
 	if [ -n "$LAB_NETEM" ]; then
 		modprobe -q sch_netem
 		# shellcheck disable=SC2086
-		tc qdisc add dev "$dev" root netem $LAB_NETEM ||
+		/sbin/tc qdisc add dev "$dev" root netem $LAB_NETEM ||
 			warn "$dev: no netem $LAB_NETEM"
 	fi
 	if [ "$LAB_RDMA" != none ]; then

@@ -260,7 +260,7 @@ provide() {
 	case $1 in
 	stock-6.12 | stock-6.1) provide_stock "$1" ;;
 	uml | debug)		provide_own "$1" ;;
-	*)			usage ;;
+	*)			die "there is no kind '$1'" ;;
 	esac || die "cannot provide $1"
 }
 
@@ -276,7 +276,7 @@ show)
 	case $2 in
 	stock-6.12 | stock-6.1) dir=$cache/kernel-$2 ;;
 	uml | debug)		dir=$(own_dir "$2") ;;
-	*)			usage ;;
+	*)			die "there is no kind '$2'" ;;
 	esac
 	[ -f "$dir/facts" ] || die "$2 has not been provided yet"
 	cat "$dir/facts"

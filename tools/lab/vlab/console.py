@@ -19,7 +19,7 @@ COMPLAINT = re.compile(
     | \bpage\ dumped\ because\b | segfault\ at\ .*\ in\ lab-agent
     )""", re.VERBOSE | re.IGNORECASE)
 
-MAX_LINES = 45
+MAX_LINES = 80
 
 
 def clean(raw):
@@ -45,6 +45,15 @@ def size(path):
 
 def tail(path, lines=30):
     return "\n".join(read(path).splitlines()[-lines:])
+
+
+def ending(path, lines=30):
+    """The end of a log; if it is a panic, rather what led to that."""
+    text = read(path).splitlines()
+    for i, line in enumerate(text):
+        if "Kernel panic" in line:
+            return "\n".join(text[max(0, i - lines):i + 12])
+    return "\n".join(text[-lines:])
 
 
 def complaints(path, offset=0):

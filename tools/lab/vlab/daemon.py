@@ -192,7 +192,7 @@ class Lab:
 
     def why_not(self, node):
         """What is known about a node that did not come up."""
-        text = console.tail(self.state.console(node.index))
+        text = console.ending(self.state.console(node.index))
         qemu = console.tail(self.state.path / f"qemu-{node.index}.log", 10)
         return "\n".join(part for part in (text, qemu) if part)
 

@@ -48,8 +48,11 @@ def network_args(config, node, fds):
             args += ["-device", f"pxb-pcie,id=pxb{i},bus_nr={64 + 32 * i},"
                      f"bus=pcie.0,numa_node={i}"]
     for nic, fd in enumerate(fds):
-        bus = f",bus=pxb{nic % config.numa},addr={nic // config.numa + 1}" \
-            if config.numa > 1 else ""
+        bus = ""
+        if config.numa > 1:
+            args += ["-device", f"pcie-root-port,id=port{nic},"
+                     f"bus=pxb{nic % config.numa},chassis={nic + 1}"]
+            bus = f",bus=port{nic}"
         args += ["-netdev", f"socket,id=net{nic},fd={fd}",
                  "-device", f"virtio-net-pci,netdev=net{nic},id=nic{nic},"
                  f"mac={config.mac(node, nic)}{bus}"]

@@ -149,7 +149,7 @@ def verdict(state, args, in_time):
         status = int((state.path / "status").read_text())
     except (FileNotFoundError, ValueError):
         say("the kernel ended before the command; its log ends with:")
-        print(console.tail(log, 30), file=sys.stderr)
+        print(console.ending(log), file=sys.stderr)
         return DIED
     if status == 0 and reports and not args.allow_complaints:
         say(f"{len(reports)} kernel complaints")
