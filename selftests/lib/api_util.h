@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For tests that run as several ranks: elements of every type from small whole
+ * numbers (so that sums are exact in any order), and TAP from rank 0 that counts
+ * the failed checks of all ranks.
+ */
+#ifndef SELFTESTS_LIB_API_UTIL_H
+#define SELFTESTS_LIB_API_UTIL_H
+
+#include <hcomm/hcomm.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NTYPES	12
+#define NOPS	4
+
+static const size_t type_bytes[NTYPES] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8 };
+static const char *const type_names[NTYPES] = {
+	"int8", "uint8", "int16", "uint16", "int32", "uint32",
+	"int64", "uint64", "fp16", "bf16", "fp32", "fp64",
+};
+static const char *const op_names[NOPS] = { "sum", "prod", "min", "max" };
+
+static int rank, size, failures, tests, failed_tests;
+
+#define FAIL(...)							\
+	do {								\
+		if (failures++ < 3) {					\
+			printf("# rank %d: line %d: ", rank, __LINE__);	\
+			printf(__VA_ARGS__);				\
+			printf("\n");					\
+			fflush(stdout);					\
+		}							\
+	} while (0)
+
+/* a call that must succeed; without it nothing that follows makes sense */
+#define MUST(call)							\
+	do {								\
+		hcommResult_t r_ = (call);				\
+									\
+		if (r_) {						\
+			printf("# rank %d: line %d: %s: %s: %s\n", rank,	\
+			       __LINE__, #call, hcommGetErrorString(r_),	\
+			       hcommGetLastError(NULL));		\
+			if (!rank)					\
+				printf("not ok %d - %s\nBail out!\n",	\
+				       tests + 1, #call);		\
+			fflush(stdout);					\
+			_exit(1);					\
+		}							\
+	} while (0)
+
+/* a whole number as an element; exact for what the tests use (0 to 255) */
+static inline void put(int type, void *buf, size_t i, long v)
+{
+	uint8_t *p = (uint8_t *)buf + i * type_bytes[type];
+	float f = (float)v;
+	double d = (double)v;
+	uint32_t bits;
+	uint16_t h = 0;
+	int e = 0;
+
+	switch (type) {
+	case hcommFloat16:
+		if (v) {
+			while (v >> (e + 1))
+				e++;
+			h = (uint16_t)((e + 15) << 10 | ((v << (10 - e)) & 0x3ff));
+		}
+		memcpy(p, &h, 2);
+		break;
+	case hcommBfloat16:
+		memcpy(&bits, &f, 4);
+		h = (uint16_t)(bits >> 16);
+		memcpy(p, &h, 2);
+		break;
+	case hcommFloat32:
+		memcpy(p, &f, 4);
+		break;
+	case hcommFloat64:
+		memcpy(p, &d, 8);
+		break;
+	default:
+		/* little endian: the low bytes */
+		memcpy(p, &v, type_bytes[type]);
+	}
+}
+
+/* element i of a rank: small enough for exact results on up to 8 ranks */
+static inline long value(int op, int r, size_t i)
+{
+	switch (op) {
+	case hcommSum:
+		return (long)((r * 7 + i * 3 + (i >> 8)) % 30);
+	case hcommProd:
+		return 1 + (long)((r + i + (i >> 5)) % 3 == 0);
+	default:
+		return (long)((r * 53 + i * 29 + (i >> 7)) % 120);
+	}
+}
+
+static inline long reduced(int op, size_t i)
+{
+	long acc = value(op, 0, i), v;
+	int r;
+
+	for (r = 1; r < size; r++) {
+		v = value(op, r, i);
+		switch (op) {
+		case hcommSum:
+			acc += v;
+			break;
+		case hcommProd:
+			acc *= v;
+			break;
+		case hcommMin:
+			acc = v < acc ? v : acc;
+			break;
+		default:
+			acc = v > acc ? v : acc;
+		}
+	}
+	return acc;
+}
+
+/* the end of a test: its failures on all ranks, told by rank 0 */
+static inline void verdict(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+
+static inline void verdict(const char *fmt, ...)
+{
+	int32_t mine = failures, all = 0;
+	char name[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	MUST(hcommAllReduce(&mine, &all, 1, hcommInt32, hcommSum, COMM_WORLD));
+	tests++;
+	failed_tests += all != 0;
+	if (!rank)
+		printf("%sok %d - %s\n", all ? "not " : "", tests, name);
+	fflush(stdout);
+	failures = 0;
+}
+
+static inline void begin(int *argc, char ***argv)
+{
+	if (access("/dev/hcomm", F_OK)) {
+		printf("1..0 # SKIP no /dev/hcomm\n");
+		exit(0);
+	}
+	MUST(hcommInit(argc, argv));
+	MUST(hcommCommRank(COMM_WORLD, &rank));
+	MUST(hcommCommSize(COMM_WORLD, &size));
+}
+
+static inline int end(void)
+{
+	MUST(hcommBarrier(COMM_WORLD));
+	MUST(hcommFinalize());
+	if (!rank)
+		printf("1..%d\n", tests);
+	return failed_tests != 0;
+}
+
+/* a communicator of all ranks beside the world */
+static inline hcommComm_t new_comm(void)
+{
+	hcommUniqueId id;
+	hcommComm_t comm;
+
+	memset(&id, 0, sizeof(id));
+	if (!rank)
+		MUST(hcommGetUniqueId(&id));
+	MUST(hcommBcast(&id, sizeof(id), hcommUint8, 0, COMM_WORLD));
+	MUST(hcommCommInitRank(&comm, size, id, rank));
+	return comm;
+}
+
+#endif /* SELFTESTS_LIB_API_UTIL_H */

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hcomm_run: start the ranks of a job on this node.
+ *
+ *	hcomm_run -n 4 ./prog args
+ *	hcomm_run -n 4 --node 0/2 --root 10.0.0.1:4711 ./prog	(and 1/2 over there)
+ *
+ * For tests and first steps; clusters have launchers.  Sets HCOMM_RANK, HCOMM_SIZE,
+ * HCOMM_LOCAL_RANK, HCOMM_ROOT and HCOMM_SECRET.  When a rank fails, the others of
+ * this node are ended; the result is the status of the first that failed.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_LOCAL	4096
+#define GRACE_SECONDS	5	/* between SIGTERM and SIGKILL */
+
+static pid_t children[MAX_LOCAL];
+static int nchildren;
+
+static const char usage_text[] =
+	"usage: hcomm_run -n RANKS [--node I/N --root ADDR:PORT] [--secret TEXT] PROGRAM [ARGS]\n"
+	"  -n, --ranks RANKS     ranks to start on this node\n"
+	"      --node I/N        this is node I (from 0) of N; each runs RANKS ranks\n"
+	"      --root ADDR:PORT  where rank 0 listens; needed for more than one node\n"
+	"      --secret TEXT     secret of the job, equal on all nodes; default:\n"
+	"                        HCOMM_SECRET, or random on one node\n"
+	"  -h, --help            this text\n";
+
+static int die(const char *fmt, const char *what)
+{
+	fprintf(stderr, "hcomm_run: ");
+	fprintf(stderr, fmt, what);
+	fprintf(stderr, "\n");
+	return 2;
+}
+
+static bool number(const char *text, long max, long *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtol(text, &end, 10);
+	return !errno && end != text && !*end && *text != '-' && *text != '+' &&
+	       *out <= max;
+}
+
+/* "I/N" */
+static bool node_of(const char *text, long *node, long *nodes)
+{
+	const char *slash = strchr(text, '/');
+	char first[16];
+
+	if (!slash || slash - text >= (long)sizeof(first))
+		return false;
+	memcpy(first, text, (size_t)(slash - text));
+	first[slash - text] = 0;
+	return number(slash + 1, 65536, nodes) && *nodes &&
+	       number(first, *nodes - 1, node);
+}
+
+/* a port of the loopback address that is free now */
+static int free_port(void)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	socklen_t len = sizeof(sin);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = -1;
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)&sin, sizeof(sin)) &&
+	    !getsockname(fd, (struct sockaddr *)&sin, &len))
+		port = ntohs(sin.sin_port);
+	close(fd);
+	return port;
+}
+
+static bool random_secret(char *text, size_t room)
+{
+	unsigned char raw[16];
+	size_t i;
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		return false;
+	for (i = 0; i < sizeof(raw) && 2 * i + 2 < room; i++)
+		sprintf(text + 2 * i, "%02x", raw[i]);
+	return true;
+}
+
+static void signal_all(int sig)
+{
+	int i;
+
+	for (i = 0; i < nchildren; i++) {
+		if (children[i] > 0)
+			kill(children[i], sig);
+	}
+}
+
+static void set_number(const char *name, long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%ld", value);
+	setenv(name, text, 1);
+}
+
+static pid_t start(char **argv, long rank, long local, const sigset_t *mask)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	/* no rank outlives its starter */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	set_number("HCOMM_RANK", rank);
+	set_number("HCOMM_LOCAL_RANK", local);
+	execvp(argv[0], argv);
+	fprintf(stderr, "hcomm_run: %s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* which child it was, -1: none of the ranks */
+static int forget(pid_t pid)
+{
+	int i;
+
+	for (i = 0; i < nchildren; i++) {
+		if (children[i] == pid) {
+			children[i] = 0;
+			return i;
+		}
+	}
+	return -1;
+}
+
+static int status_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* wait for all ranks; signals in @set are blocked and come by sigtimedwait() */
+static int wait_all(const sigset_t *set, long first_rank)
+{
+	struct timespec tick = { .tv_sec = 1 };
+	int left = nchildren, result = 0, status, i;
+	time_t kill_at = 0;
+	pid_t pid;
+	int sig;
+
+	while (left) {
+		sig = sigtimedwait(set, NULL, &tick);
+		if (sig > 0 && sig != SIGCHLD)
+			signal_all(sig);
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			i = forget(pid);
+			if (i < 0)
+				continue;
+			left--;
+			if (!status || result)
+				continue;
+			result = status_of(status);
+			if (left)
+				fprintf(stderr, "hcomm_run: rank %ld ended with status %d; ending the others\n",
+					first_rank + i, result);
+			signal_all(SIGTERM);
+			kill_at = time(NULL) + GRACE_SECONDS;
+		}
+		if (kill_at && time(NULL) >= kill_at)
+			signal_all(SIGKILL);
+	}
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "ranks", required_argument, NULL, 'n' },
+		{ "node", required_argument, NULL, 'N' },
+		{ "root", required_argument, NULL, 'r' },
+		{ "secret", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *root = NULL, *secret = getenv("HCOMM_SECRET");
+	long ranks = 0, node = 0, nodes = 1, i;
+	char root_text[64], secret_text[64];
+	sigset_t set, old;
+	int c, port, result;
+
+	while ((c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			if (!number(optarg, MAX_LOCAL, &ranks) || ranks < 1)
+				return die("-n %s: use 1 to 4096", optarg);
+			break;
+		case 'N':
+			if (!node_of(optarg, &node, &nodes))
+				return die("--node %s: use I/N, I below N", optarg);
+			break;
+		case 'r':
+			root = optarg;
+			break;
+		case 's':
+			secret = optarg;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		default:
+			fputs(usage_text, stderr);
+			return 2;
+		}
+	}
+	if (!ranks || optind == argc) {
+		fputs(usage_text, stderr);
+		return 2;
+	}
+	if (nodes > 1 && (!root || !secret))
+		return die("%s is needed for more than one node",
+			   root ? "--secret or HCOMM_SECRET" : "--root");
+	if (!root) {
+		port = free_port();
+		if (port < 0)
+			return die("no free port: %s", strerror(errno));
+		snprintf(root_text, sizeof(root_text), "127.0.0.1:%d", port);
+		root = root_text;
+	}
+	if (!secret) {
+		if (!random_secret(secret_text, sizeof(secret_text)))
+			return die("no random numbers: %s", strerror(errno));
+		secret = secret_text;
+	}
+	setenv("HCOMM_ROOT", root, 1);
+	setenv("HCOMM_SECRET", secret, 1);
+	set_number("HCOMM_SIZE", ranks * nodes);
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	for (i = 0; i < ranks; i++) {
+		children[i] = start(argv + optind, node * ranks + i, i, &old);
+		if (children[i] < 0) {
+			fprintf(stderr, "hcomm_run: fork: %s\n", strerror(errno));
+			children[i] = 0;
+			nchildren = (int)i;
+			signal_all(SIGKILL);
+			wait_all(&set, node * ranks);
+			return 1;
+		}
+		nchildren = (int)i + 1;
+	}
+	result = wait_all(&set, node * ranks);
+	return result;
+}
