@@ -41,14 +41,20 @@ struct net;
 
 /**
  * struct hcomm_link_stats - counters, for sysfs; written under comm->lock
+ * @tx_bytes: bytes sent or written
+ * @tx_msgs: messages and writes sent
+ * @rx_bytes: bytes received
+ * @rx_msgs: messages and notifications received
+ * @retries: sends that found no room
+ * @errors: failed work requests, refused messages
  */
 struct hcomm_link_stats {
 	u64 tx_bytes;
 	u64 tx_msgs;
 	u64 rx_bytes;
 	u64 rx_msgs;
-	u64 retries;		/* sends that found no room */
-	u64 errors;		/* failed work requests, refused messages */
+	u64 retries;
+	u64 errors;
 };
 
 /**
@@ -128,6 +134,7 @@ struct hcomm_link {
  * @fault_work: tears the links down after a fault
  * @tdata: per transport data, by index of the transport
  * @dev: sysfs device
+ * @refused: connections turned down: unknown, too many, without the secret
  * @closing: no new links, launches or incoming connections
  */
 struct hcomm_comm {
@@ -151,8 +158,9 @@ struct hcomm_comm {
 	struct work_struct fault_work;
 	void *tdata[4];
 	struct device *dev;
+	atomic64_t refused;
 	bool closing;
-	/* the rest is private to comm.c, launch.c, link.c and may grow */
+	/* private: to comm.c, run.c, launch.c and link.c */
 	struct hcomm_ctx *ctx;		/* a reference; nobody's ring outlives it */
 	struct list_head ctx_node;	/* in ctx->comms, under ctx->comms_lock */
 	struct mem_cgroup *memcg;	/* of the creator: links are charged to it */

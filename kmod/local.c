@@ -165,7 +165,7 @@ static void end_put(struct local_end *end)
 static struct local_end *end_alloc(struct local_link *link, struct hcomm_comm *comm)
 {
 	const struct hcomm_engine_params *par = &comm->par;
-	u32 i, nrx = HCOMM_LINK_MAX_RX(par);
+	u32 i, nrx = hcomm_link_max_rx(par);
 	/* Under credits, and one per run under CTS. */
 	u32 nslots = par->eager_slots + par->max_runs;
 	struct local_end *end;

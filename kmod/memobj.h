@@ -52,7 +52,7 @@ struct hcomm_memobj {
 	bool read_only;
 	struct mutex attach_lock;	/* @attachments */
 	struct list_head attachments;
-	/* private to memobj.c */
+	/* private: to memobj.c */
 	bool user;
 	void *vmap;			/* kernel memory: its address */
 	struct user_struct *charged_user;

@@ -4,7 +4,7 @@
  * before the connection is, none while it carries traffic.  Buffers of one size
  * are cut from blocks of 64 KiB, so an odd size wastes little.
  *
- * Receives.  HCOMM_LINK_MAX_RX() may arrive unasked; with so many posted there
+ * Receives.  hcomm_link_max_rx() may arrive unasked; with so many posted there
  * is always one.  The engine may keep eager_slots EAGER messages and one per
  * run; the spares replace these, so that a receive is posted again before its
  * message is handed on.
@@ -88,7 +88,7 @@ static int hcomm_rdma_rx_alloc(struct hcomm_rdma_conn *conn)
 	u32 i;
 	int ret;
 
-	conn->rx_depth = HCOMM_LINK_MAX_RX(par) + HCOMM_RDMA_CTL_TX;
+	conn->rx_depth = hcomm_link_max_rx(par) + HCOMM_RDMA_CTL_TX;
 	conn->nrx = conn->rx_depth + par->eager_slots + par->max_runs +
 		    HCOMM_RDMA_SPARE_RX;
 	conn->rx = kvcalloc(conn->nrx, sizeof(*conn->rx), GFP_KERNEL_ACCOUNT);
@@ -111,7 +111,7 @@ static int hcomm_rdma_rx_alloc(struct hcomm_rdma_conn *conn)
 static int hcomm_rdma_tx_alloc(struct hcomm_rdma_conn *conn)
 {
 	const struct hcomm_engine_params *par = &conn->rc->comm->par;
-	u32 nsmall = HCOMM_LINK_MAX_RX(par) + HCOMM_RDMA_CTL_TX;
+	u32 nsmall = hcomm_link_max_rx(par) + HCOMM_RDMA_CTL_TX;
 	u32 nbig = par->eager_slots + par->max_runs;
 	u32 nwrite = par->max_runs * par->window;
 	struct hcomm_rdma_tx *tx;

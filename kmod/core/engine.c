@@ -305,6 +305,27 @@ bool hcomm_engine_bye_done(const struct hcomm_engine *e)
 
 /* ------------------------------------------------------------------- the loop */
 
+/* A run that has not moved since the last tick tells whom it waits for. */
+static void tell_if_still(struct hcomm_run *run)
+{
+	u32 p;
+
+	if (run->progress_seen != run->progress) {
+		run->progress_seen = run->progress;
+		return;
+	}
+	for (p = 0; p < run->prog->npeers; p++) {
+		struct hcomm_elink *l = run->peers[p].link;
+
+		if (!run->peers[p].left || !l->up || l->tell_out || l->tell_pending)
+			continue;
+		l->tell_pending = true;
+		l->tell_run = run->key;
+		l->tell_call = run->call;
+		hcomm_link_pump_later(l);
+	}
+}
+
 void hcomm_engine_tick(struct hcomm_engine *e)
 {
 	struct hcomm_run *run;
@@ -312,33 +333,16 @@ void hcomm_engine_tick(struct hcomm_engine *e)
 
 	if (e->fault.error || !e->nruns)
 		return;
-	/* Begin with another run each time, so that every one gets its turn. */
+	/* A link tells of one run at a time: begin with another run each time. */
 	skip = e->ticks++ % e->nruns;
-	for (i = 0; i < 2; i++) {
-		u32 n = 0;
-
-		list_for_each_entry(run, &e->runs, node) {
-			u32 p;
-
-			if ((n++ < skip) != (i == 1))
-				continue;
-			if (run->progress_seen != run->progress) {
-				run->progress_seen = run->progress;
-				continue;
-			}
-			for (p = 0; p < run->prog->npeers; p++) {
-				struct hcomm_elink *l = run->peers[p].link;
-
-				if (!run->peers[p].left || !l->up || l->tell_out ||
-				    l->tell_pending)
-					continue;
-				l->tell_pending = true;
-				l->tell_run = run->key;
-				l->tell_call = run->call;
-				hcomm_link_pump_later(l);
-			}
-		}
-	}
+	i = 0;
+	list_for_each_entry(run, &e->runs, node)
+		if (i++ >= skip)
+			tell_if_still(run);
+	i = 0;
+	list_for_each_entry(run, &e->runs, node)
+		if (i++ < skip)
+			tell_if_still(run);
 }
 
 static void finish_runs(struct hcomm_engine *e)

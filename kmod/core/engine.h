@@ -28,7 +28,7 @@
  * one link at most: eager_slots EAGER under credit, and per run one EAGER under
  * CTS, one REQ, one CTS, window GRANTs or RTSs, and window notifications or
  * FINs; besides three CREDITs, one TELL, one TOLD, one ABORT, one BYE and one
- * BYE_ACK.  HCOMM_LINK_MAX_RX is that sum; a transport that posts so many
+ * BYE_ACK.  hcomm_link_max_rx() is that sum; a transport that posts so many
  * receives before the link is up never needs flow control.
  *
  * Why a mismatch can't hang.  The call travels with EAGER, REQ, GRANT and RTS.
@@ -70,8 +70,16 @@ struct hcomm_engine_params {
 	u32 staging_slots;
 };
 
-#define HCOMM_LINK_MAX_RX(p) \
-	((p)->eager_slots + (p)->max_runs * (3 + 2 * (p)->window) + 8)
+/**
+ * hcomm_link_max_rx - how much can be on its way to one end of a link
+ * @par: options
+ *
+ * Return: messages and notifications.
+ */
+static inline u32 hcomm_link_max_rx(const struct hcomm_engine_params *par)
+{
+	return par->eager_slots + par->max_runs * (3 + 2 * par->window) + 8;
+}
 
 /* Runs whose call is remembered after they are over. */
 #define HCOMM_HISTORY		64u
@@ -194,7 +202,7 @@ struct hcomm_elink {
 	bool tx_blocked;
 	bool bye_ack;
 	const struct hcomm_link_ops *ops;
-	/* private to core */
+	/* private: to core */
 	bool abort_pending;
 	bool bye_pending;
 	bool bye_sent;
@@ -289,7 +297,7 @@ struct hcomm_run {
 	struct hcomm_buf slots[HCOMM_MAX_SLOTS];
 	void *owner;
 	bool active;
-	/* private to core */
+	/* private: to core */
 	struct list_head node;	/* in engine->runs, in launch order */
 	u32 steps_left;
 	u32 ready_head;
@@ -317,7 +325,7 @@ struct hcomm_engine {
 	struct hcomm_fault fault;
 	u32 nruns;
 	struct hcomm_mem *staging;
-	/* private to core */
+	/* private: to core */
 	struct list_head runs;
 	struct list_head finished;
 	struct list_head links;

@@ -10,7 +10,7 @@ int hcomm_elink_init(struct hcomm_elink *l, struct hcomm_engine *e, u32 peer,
 		     const struct hcomm_link_ops *ops, bool direct)
 {
 	u32 n = e->par.window * e->par.max_runs;
-	u32 i, pool = HCOMM_LINK_MAX_RX(&e->par);
+	u32 i, pool = hcomm_link_max_rx(&e->par);
 
 	memset(l, 0, sizeof(*l));
 	l->engine = e;

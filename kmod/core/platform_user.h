@@ -27,6 +27,7 @@ typedef int64_t s64;
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
 
+#define BIT(n) (1U << (n))
 #ifndef BIT_ULL
 #define BIT_ULL(n) (1ULL << (n))
 #endif

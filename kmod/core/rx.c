@@ -160,9 +160,9 @@ static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8
 		if (l->eager_held == e->par.eager_slots)
 			goto bad;
 	}
-	if ((msg->type == HCOMM_MSG_RTS) && !l->direct)
+	if (msg->type == HCOMM_MSG_RTS && !l->direct)
 		goto bad;
-	if ((msg->type == HCOMM_MSG_GRANT) && l->direct)
+	if (msg->type == HCOMM_MSG_GRANT && l->direct)
 		goto bad;
 	a = arrival_add(l, msg, payload, holds ? rx : NULL);
 	if (!a)

@@ -39,11 +39,12 @@ enum hcomm_msg_type {
 	HCOMM_MSG_ABORT,
 	HCOMM_MSG_BYE,
 	HCOMM_MSG_BYE_ACK,
+	/* private: */
 	HCOMM_MSG_TYPES,
 };
 
 /* On EAGER: sent under a CTS, not under a credit. */
-#define HCOMM_MSG_F_CTS		(1u << 0)
+#define HCOMM_MSG_F_CTS		BIT(0)
 
 /**
  * struct hcomm_msg - one message

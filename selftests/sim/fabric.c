@@ -101,7 +101,7 @@ static void count_out(struct sim_end *to)
 	to->rx_out++;
 	if (to->rx_out > sim->stats.max_rx)
 		sim->stats.max_rx = to->rx_out;
-	if (to->rx_out > HCOMM_LINK_MAX_RX(&sim->cfg.par))
+	if (to->rx_out > hcomm_link_max_rx(&sim->cfg.par))
 		sim_die(sim, "rank %u sent more to rank %u than its queue holds (%u)",
 			to->el.peer, to->rank->rank, to->rx_out);
 }

@@ -399,7 +399,7 @@ static void simulate(struct opts *o)
 		       (double)s->time / 1e3, (unsigned long long)s->messages,
 		       (unsigned long long)s->writes, (unsigned long long)s->bytes,
 		       (unsigned long long)s->events, (unsigned long long)s->eagain,
-		       s->max_rx, HCOMM_LINK_MAX_RX(&o->cfg.par), (unsigned long long)s->hash);
+		       s->max_rx, hcomm_link_max_rx(&o->cfg.par), (unsigned long long)s->hash);
 		if (o->verbose)
 			printf("set up in %.2f s, simulated in %.2f s\n", t1 - t0, t2 - t1);
 		show_faults(sim, &o->cfg);

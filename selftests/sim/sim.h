@@ -7,7 +7,7 @@
  * done here, with chance from one seed and with every promise checked that the
  * engine makes to a transport:
  *
- *  - at most HCOMM_LINK_MAX_RX messages and notifications are on their way to,
+ *  - at most hcomm_link_max_rx() messages and notifications are on their way to,
  *    or held by, one end of a link;
  *  - a write lands only in memory that is granted at that moment, once, and
  *    its source does not change before its completion;

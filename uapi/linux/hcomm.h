@@ -92,6 +92,7 @@ enum hcomm_redop {
 	HCOMM_OP_PROD = 1,
 	HCOMM_OP_MIN = 2,
 	HCOMM_OP_MAX = 3,
+	/* private: */
 	HCOMM_OP_COUNT,
 };
 
@@ -113,6 +114,7 @@ enum hcomm_step_op {
 	HCOMM_STEP_RECV_REDUCE = 3,
 	HCOMM_STEP_COPY = 4,
 	HCOMM_STEP_REDUCE = 5,
+	/* private: */
 	HCOMM_STEP_COUNT,
 };
 
@@ -164,8 +166,8 @@ struct hcomm_step {
 #define HCOMM_DEP_STREAM	(1u << 31)
 #define HCOMM_DEP_INDEX(d)	((d) & ~HCOMM_DEP_STREAM)
 
-/**
- * enum hcomm_prog_error - why the verifier refused a program
+/*
+ * enum hcomm_prog_error: why the verifier refused a program.
  *
  * Reported in &struct hcomm_prog_load.err_reason with the index of the step.
  */
@@ -284,6 +286,7 @@ struct hcomm_fault {
  * @abi_version: out, HCOMM_ABI_VERSION of the module
  * @features: out, HCOMM_FEATURE_*
  * @transports: out, mask of HCOMM_TRANSPORT_*
+ * @pad: 0
  * @node_id: out, identity of this running kernel
  * @max_steps: out, steps of a program
  * @max_deps: out, dependencies of a program
@@ -678,7 +681,7 @@ struct hcomm_wait {
 	__u32	flags;
 	__u32	count;
 	__u32	pad;
-	__s64	timeout_ns __attribute__((aligned(8)));
+	__s64	timeout_ns;	/* at a multiple of 8 without help */
 };
 
 /* ------------------------------------------------------------------- objects */
