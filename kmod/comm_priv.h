@@ -10,7 +10,7 @@
 #include "transport.h"
 
 /* Chunks and messages that one round of an engine handles at most. */
-#define HCOMM_ROUND_BUDGET	64u
+#define HCOMM_ROUND_BUDGET	32u
 /* Rounds a worker makes before it queues itself again. */
 #define HCOMM_WORKER_ROUNDS	32u
 /* While runs are in flight the engine looks for such that stand still. */
@@ -101,7 +101,7 @@ struct hcomm_progobj {
  * @run: core's part
  * @mems: memory of the slots, with references while in flight
  * @timeout: ends a run that takes too long
- * @seq: counts completions (po->lock)
+ * @seq: counts uses (ring lock to see it change, po->lock to begin one)
  * @timed: @timeout was set for this launch
  * @start_ns: when it was launched
  * @cqe: completion, filled in as it becomes known

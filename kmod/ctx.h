@@ -40,7 +40,7 @@ enum hcomm_waiter {
  * @shm: what the process maps; only shm->head is read, and never trusted
  * @size: bytes of @shm
  * @mask: entries - 1
- * @lock: protects @tail, @reserved and the entries
+ * @lock: protects @tail, @reserved and the entries; before po->lock
  * @tail: next entry to write
  * @reserved: launches whose completion is not written yet
  * @eventfd: signalled for each completion, or NULL
@@ -129,7 +129,8 @@ struct hcomm_cring *hcomm_ctx_ring(struct hcomm_ctx *ctx);
 void hcomm_ring_free(struct hcomm_cring *ring);
 int hcomm_ring_reserve(struct hcomm_cring *ring);
 void hcomm_ring_unreserve(struct hcomm_cring *ring);
-void hcomm_ring_post(struct hcomm_ctx *ctx, const struct hcomm_cqe *cqe);
+void hcomm_ring_post_locked(struct hcomm_cring *ring, const struct hcomm_cqe *cqe);
+void hcomm_ring_signal(struct hcomm_ctx *ctx);
 u32 hcomm_ring_unread(struct hcomm_cring *ring, u32 *inflight);
 int hcomm_ring_mmap(struct hcomm_ctx *ctx, struct vm_area_struct *vma);
 

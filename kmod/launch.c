@@ -6,10 +6,12 @@
  * Nothing is allocated here: the run, its place in the completion ring and the
  * references are taken from what PROG_LOAD and RING_SETUP made.  A launch in
  * flight holds a reference to its program, which uses the communicator, and one
- * to each bound memory.  The completion is posted after all are given back, so
- * that the process may destroy the objects once it has seen it.
+ * to each bound memory.  All is given back under the ring's lock, in which the
+ * completion is posted, too: once the process sees it, it may launch again and
+ * destroy the objects.
  */
 #include <linux/ktime.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -52,6 +54,8 @@ int hcomm_launches_init(struct hcomm_progobj *po)
 	for (i = 0; i < po->max_runs; i++) {
 		struct hcomm_launch_ctx *lc = &po->launches[i];
 
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		INIT_DELAYED_WORK(&lc->timeout, launch_timeout);
 		lc->po = po;
 		lc->run = hcomm_run_create(po->prog);
@@ -79,19 +83,24 @@ void hcomm_launches_exit(struct hcomm_progobj *po)
 	kvfree(po->launches);
 }
 
-static struct hcomm_launch_ctx *launch_get(struct hcomm_progobj *po)
+static struct hcomm_launch_ctx *launch_get(struct hcomm_progobj *po, u32 *seq)
 {
 	struct hcomm_launch_ctx *lc;
 
 	spin_lock(&po->lock);
 	lc = list_first_entry_or_null(&po->free, struct hcomm_launch_ctx, node);
-	if (lc)
+	if (lc) {
 		list_del_init(&lc->node);
+		*seq = lc->seq;
+	}
 	spin_unlock(&po->lock);
 	return lc;
 }
 
-/* Memory references go, the launch can be used again. */
+/*
+ * Memory references go, the launch can be used again.  A launch that was
+ * submitted is put under the ring's lock.
+ */
 static void launch_put(struct hcomm_launch_ctx *lc)
 {
 	struct hcomm_progobj *po = lc->po;
@@ -131,16 +140,18 @@ void hcomm_launch_report(struct hcomm_launch_ctx *lc)
 {
 	struct hcomm_progobj *po = lc->po;
 	struct hcomm_ctx *ctx = po->comm->ctx;
+	struct hcomm_cring *ring = ctx->ring;
 	struct hcomm_cqe cqe = lc->cqe;
 
 	if (lc->timed)
 		cancel_delayed_work(&lc->timeout);
-	/* The program may end with its last user, and the communicator with it. */
-	hcomm_ctx_get(ctx);
+	spin_lock(&ring->lock);
 	launch_put(lc);
-	hcomm_object_unuse(&po->obj);
-	hcomm_ring_post(ctx, &cqe);
-	hcomm_ctx_put(ctx);
+	atomic_dec(&po->obj.users);
+	hcomm_ring_post_locked(ring, &cqe);
+	spin_unlock(&ring->lock);
+	hcomm_ring_signal(ctx);
+	hcomm_object_put(&po->obj);
 }
 
 /* ---------------------------------------------------------------------- binding */
@@ -234,6 +245,7 @@ static int prepare_memory(struct hcomm_launch_ctx *lc)
 
 /* A launch that waits for its own end. */
 struct launch_wait {
+	struct hcomm_cring *ring;
 	struct hcomm_launch_ctx *lc;
 	u32 seq;
 };
@@ -241,8 +253,13 @@ struct launch_wait {
 static int launch_over(void *arg)
 {
 	struct launch_wait *lw = arg;
+	bool over;
 
-	return READ_ONCE(lw->lc->seq) != lw->seq;
+	/* With the lock: the completion is in the ring, too. */
+	spin_lock(&lw->ring->lock);
+	over = lw->lc->seq != lw->seq;
+	spin_unlock(&lw->ring->lock);
+	return over;
 }
 
 /* Hand the run to the engine. */
@@ -321,10 +338,10 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	if (ret)
 		return ret;
 	ret = -EBUSY;
-	lw.lc = launch_get(po);
+	lw.ring = ring;
+	lw.lc = launch_get(po, &lw.seq);
 	if (!lw.lc)
 		goto err_ring;
-	lw.seq = READ_ONCE(lw.lc->seq);
 	ret = bind_slots(ctx, lw.lc, bufs, arg);
 	if (ret)
 		goto err_launch;

@@ -21,12 +21,19 @@ static void prog_release(struct hcomm_object *obj)
 	kvfree(po->elinks);
 	kvfree(po->links);
 	hcomm_prog_free(po->prog);
-	hcomm_object_unuse(&po->comm->obj);
+	hcomm_comm_put(po->comm);
 	kfree(po);
+}
+
+/* No run of it can begin: the communicator may go, whoever still holds us. */
+static void prog_shutdown(struct hcomm_object *obj, bool killed)
+{
+	atomic_dec(&prog_of(obj)->comm->obj.users);
 }
 
 static const struct hcomm_object_ops prog_ops = {
 	.kind = HCOMM_OBJ_PROG,
+	.shutdown = prog_shutdown,
 	.release = prog_release,
 };
 
@@ -163,6 +170,7 @@ int hcomm_ioctl_prog_load(struct hcomm_cmd *cmd)
 err_abort:
 	hcomm_object_abort(&po->obj);
 err_put:
+	prog_shutdown(&po->obj, false);
 	hcomm_object_put(&po->obj);
 	return ret;
 }

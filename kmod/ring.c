@@ -72,17 +72,19 @@ void hcomm_ring_unreserve(struct hcomm_cring *ring)
 	spin_unlock(&ring->lock);
 }
 
-void hcomm_ring_post(struct hcomm_ctx *ctx, const struct hcomm_cqe *cqe)
+void hcomm_ring_post_locked(struct hcomm_cring *ring, const struct hcomm_cqe *cqe)
 {
-	struct hcomm_cring *ring = ctx->ring;
-
-	spin_lock(&ring->lock);
+	lockdep_assert_held(&ring->lock);
 	ring->shm->cqe[ring->tail & ring->mask] = *cqe;
 	ring->tail++;
 	ring->reserved--;
 	/* The entry before its number: the process reads the tail with acquire. */
 	smp_store_release(&ring->shm->tail, ring->tail);
-	spin_unlock(&ring->lock);
+}
+
+void hcomm_ring_signal(struct hcomm_ctx *ctx)
+{
+	struct hcomm_cring *ring = ctx->ring;
 
 	if (ring->eventfd)
 		hcomm_eventfd_signal(ring->eventfd);
