@@ -50,7 +50,7 @@ void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 	struct hcomm_rdma_link *rl = conn->link;
 
 	if (!rl) {
-		atomic64_inc(&conn->rc->refused);
+		atomic64_inc(&conn->rc->comm->refused);
 		hcomm_rdma_conn_reap(conn);
 		return;
 	}
@@ -256,7 +256,6 @@ static int hcomm_rdma_comm_init(struct hcomm_comm *comm)
 	INIT_LIST_HEAD(&rc->conns);
 	init_completion(&rc->listener_gone);
 	init_waitqueue_head(&rc->idle);
-	atomic64_set(&rc->refused, 0);
 	rc->auth = hcomm_auth_alloc(comm->secret, sizeof(comm->secret));
 	if (IS_ERR(rc->auth)) {
 		ret = PTR_ERR(rc->auth);
@@ -373,19 +372,6 @@ static bool hcomm_rdma_comm_arm(struct hcomm_comm *comm)
 		hcomm_rdma_conn_put(conn);
 	}
 	return more;
-}
-
-/**
- * hcomm_rdma_refused - how many strangers were turned down
- * @comm: communicator
- *
- * Return: connection requests and handshakes refused.
- */
-u64 hcomm_rdma_refused(struct hcomm_comm *comm)
-{
-	struct hcomm_rdma_comm *rc = hcomm_rdma_comm_of(comm);
-
-	return rc ? atomic64_read(&rc->refused) : 0;
 }
 
 /* ---------------------------------------------------------------------- module */

@@ -453,7 +453,6 @@ static inline struct hcomm_rdma_link *hcomm_rdma_elink_of(struct hcomm_elink *l)
  * @listener_gone: its device was removed and the CM ends it
  * @closing: no new connections
  * @idle: woken when @nconns gets 0
- * @refused: connection requests and handshakes that were turned down
  */
 struct hcomm_rdma_comm {
 	struct hcomm_comm *comm;
@@ -468,7 +467,6 @@ struct hcomm_rdma_comm {
 	struct completion listener_gone;
 	bool closing;
 	wait_queue_head_t idle;
-	atomic64_t refused;
 };
 
 static inline struct hcomm_rdma_comm *hcomm_rdma_comm_of(struct hcomm_comm *comm)
@@ -531,7 +529,6 @@ void hcomm_rdma_hello_attached(struct hcomm_rdma_conn *conn);
 void hcomm_rdma_hello_rx(struct hcomm_rdma_conn *conn, const u8 *buf, u32 len);
 
 /* rdma.c */
-u64 hcomm_rdma_refused(struct hcomm_comm *comm);
 void hcomm_rdma_link_up(struct hcomm_rdma_conn *conn);
 void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 			  bool retry);

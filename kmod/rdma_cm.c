@@ -249,7 +249,7 @@ static int hcomm_rdma_reject_request(struct hcomm_rdma_comm *rc, struct rdma_cm_
 		.code = cpu_to_le32(code),
 	};
 
-	atomic64_inc(&rc->refused);
+	atomic64_inc(&rc->comm->refused);
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 	return -ECONNREFUSED;
 }

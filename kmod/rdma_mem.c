@@ -405,7 +405,8 @@ static int hcomm_rdma_attach_mem(struct hcomm_rdma_conn *conn, struct hcomm_memo
  *
  * And the communicator's staging memory, which grants may name as well.
  *
- * Return: 0; -ENOTCONN if the link was lost; -EOPNOTSUPP if the device can't
+ * Return: 0; if the link was lost the fault of the communicator, or -ENOTCONN
+ * before there is one; -EOPNOTSUPP if the device can't
  * register a whole chunk; or what the device says.
  */
 int hcomm_rdma_mem_prepare(struct hcomm_link *link, struct hcomm_memobj *mo)
@@ -417,11 +418,13 @@ int hcomm_rdma_mem_prepare(struct hcomm_link *link, struct hcomm_memobj *mo)
 
 	ret = hcomm_rdma_mem_begin(link, &conn);
 	if (ret)
-		return ret;
+		goto out;
 	ret = hcomm_rdma_attach_mem(conn, mo, chunk_pages);
 	if (!ret && staging)
 		ret = hcomm_rdma_attach_mem(conn, staging, chunk_pages);
 	hcomm_rdma_dev_leave(conn->dev);
 	hcomm_rdma_conn_put(conn);
-	return ret;
+out:
+	/* A link that was lost is a fault, which says more. */
+	return ret == -ENOTCONN ? READ_ONCE(link->comm->error) ?: ret : ret;
 }

@@ -70,6 +70,7 @@ HCOMM_ATTR(comm, window, "%u", comm->par.window);
 HCOMM_ATTR(comm, runs_max, "%u", comm->par.max_runs);
 HCOMM_ATTR(comm, runs_active, "%u", READ_ONCE(comm->engine.nruns));
 HCOMM_ATTR(comm, runs_failed, "%llu", READ_ONCE(comm->runs_failed));
+HCOMM_ATTR(comm, refused, "%lld", atomic64_read(&comm->refused));
 HCOMM_ATTR(comm, launches, "%llu", READ_ONCE(comm->launches));
 HCOMM_ATTR(comm, bytes_copied, "%llu", READ_ONCE(comm->bytes_copied));
 HCOMM_ATTR(comm, bytes_reduced, "%llu", READ_ONCE(comm->bytes_reduced));
@@ -89,6 +90,7 @@ static struct attribute *comm_attrs[] = {
 	&comm_runs_max.attr,
 	&comm_runs_active.attr,
 	&comm_runs_failed.attr,
+	&comm_refused.attr,
 	&comm_launches.attr,
 	&comm_bytes_copied.attr,
 	&comm_bytes_reduced.attr,
