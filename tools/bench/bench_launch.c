@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many system calls and allocations does a launch make?  The kernel's own
+ * tracepoints are counted while rank 0 makes blocking AllReduce calls that were
+ * made before: first all of rank 0's thread, then, on the whole node, those
+ * allocations whose call site is in the module.
+ */
+#include <argp.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../common/util.h"
+
+#define TRACING		"/sys/kernel/tracing"
+#define WARMUP		20
+
+struct options {
+	uint64_t launches;
+	uint64_t bytes;
+	uint64_t local;
+	bool verbose;
+	const char *json;
+};
+
+/**
+ * struct counts - events of one window
+ * @ioctls: ioctl() calls
+ * @others: other system calls
+ * @allocs: slab allocations
+ * @module_allocs: those from the module's code
+ * @pages: page allocations
+ * @launches: launches that the module reported
+ */
+struct counts {
+	unsigned long ioctls;
+	unsigned long others;
+	unsigned long allocs;
+	unsigned long module_allocs;
+	unsigned long pages;
+	unsigned long launches;
+};
+
+const char *argp_program_version = "bench_launch (hcomm) 0.1";
+
+static const struct argp_option option_table[] = {
+	{ "launches", 'n', "N", 0, "Launches to watch (default: 200)", 0 },
+	{ "size", 's', "SIZE", 0, "Bytes of the AllReduce (default: 64K)", 0 },
+	{ "local", 'l', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
+	{ "verbose", 'v', NULL, 0, "Print the allocations that were seen", 0 },
+	{ "json", 'J', "FILE", 0, "Write the result there, too", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *opt = state->input;
+
+	switch (key) {
+	case 'n':
+		if (!parse_number(arg, 10000, &opt->launches) || !opt->launches)
+			argp_error(state, "--launches %s: use a number from 1 to 10000",
+				   arg);
+		return 0;
+	case 's':
+		if (!parse_size(arg, &opt->bytes) || opt->bytes > 1u << 30)
+			argp_error(state, "--size %s: use a size up to 1G", arg);
+		return 0;
+	case 'l':
+		if (!parse_number(arg, 1024, &opt->local) || !opt->local)
+			argp_error(state, "--local %s: use a number from 1 to 1024",
+				   arg);
+		return 0;
+	case 'v':
+		opt->verbose = true;
+		return 0;
+	case 'J':
+		opt->json = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse_option,
+	.doc = "Count the system calls and the allocations of a launch, by tracing.\v"
+	       "Exit status: 1 if a launch made more than one system call, or if the module allocated memory.",
+};
+
+/* ------------------------------------------------------------------- tracefs */
+
+static char instance[128];
+
+static int open_file(const char *name, int flags)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", instance, name);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		fatal("%s: %m", path);
+	return fd;
+}
+
+static void write_file(const char *name, const char *text)
+{
+	int fd = open_file(name, O_WRONLY | O_TRUNC);
+
+	if (*text && write(fd, text, strlen(text)) < 0)
+		fatal("%s/%s: writing '%s': %m", instance, name, text);
+	close(fd);
+}
+
+static void tracing_remove(void)
+{
+	rmdir(instance);
+}
+
+static void tracing_start(void)
+{
+	static const char *const events[] = {
+		"raw_syscalls/sys_enter", "kmem/kmalloc",
+		"kmem/kmem_cache_alloc", "kmem/mm_page_alloc",
+		"hcomm/hcomm_launch",
+	};
+	char name[64];
+	size_t i;
+
+	if (access(TRACING "/instances", F_OK) &&
+	    mount("tracefs", TRACING, "tracefs", 0, NULL))
+		fatal(TRACING ": %m");
+	snprintf(instance, sizeof(instance), TRACING "/instances/bench_launch_%d",
+		 getpid());
+	if (mkdir(instance, 0700))
+		fatal("%s: %m", instance);
+	atexit(tracing_remove);
+	write_file("tracing_on", "0");
+	write_file("buffer_size_kb", "4096");
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		snprintf(name, sizeof(name), "events/%s/enable", events[i]);
+		write_file(name, "1");
+	}
+}
+
+static void count_line(const char *line, bool verbose, struct counts *c)
+{
+	const char *nr = strstr(line, "sys_enter: NR ");
+
+	if (nr) {
+		if (atol(nr + strlen("sys_enter: NR ")) == SYS_ioctl)
+			c->ioctls++;
+		else
+			c->others++;
+	} else if (strstr(line, " kmalloc: ") ||
+		   strstr(line, " kmem_cache_alloc: ")) {
+		c->allocs++;
+		c->module_allocs += !!strstr(line, "[hcomm]");
+	} else if (strstr(line, " mm_page_alloc: ")) {
+		c->pages++;
+	} else {
+		c->launches += !!strstr(line, " hcomm_launch: ");
+		return;
+	}
+	if (verbose && !nr)
+		fputs(line, stderr);
+}
+
+static void count_events(bool verbose, struct counts *c)
+{
+	FILE *trace = fdopen(open_file("trace", O_RDONLY), "r");
+	char line[1024];
+
+	memset(c, 0, sizeof(*c));
+	while (trace && fgets(line, sizeof(line), trace)) {
+		if (*line != '#')
+			count_line(line, verbose, c);
+		else if (strstr(line, "LOST"))
+			fatal("the trace buffer was too small");
+	}
+	if (trace)
+		fclose(trace);
+}
+
+/* ----------------------------------------------------------------- the launches */
+
+static void launch(void *data, uint64_t bytes, uint64_t count)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+		must(hcommAllReduce(data, data, bytes / 4, hcommFloat32,
+				    hcommSum, COMM_WORLD), "AllReduce");
+}
+
+/* @on is -1 on ranks that do not watch */
+static void window(const struct options *opt, void *data, int on,
+		   struct counts *counts)
+{
+	must(hcommBarrier(COMM_WORLD), "Barrier");
+	if (on >= 0 && write(on, "1", 1) != 1)
+		fatal("tracing_on: %m");
+	launch(data, opt->bytes, opt->launches);
+	if (on >= 0 && write(on, "0", 1) != 1)
+		fatal("tracing_on: %m");
+	if (on >= 0)
+		count_events(opt->verbose, counts);
+	must(hcommBarrier(COMM_WORLD), "Barrier");
+}
+
+static int report(const struct options *opt, const struct counts *mine,
+		  const struct counts *node)
+{
+	/* the one that stops the trace is not the launch's */
+	unsigned long others = mine->others ? mine->others - 1 : 0;
+	bool good = mine->launches == opt->launches &&
+		    mine->ioctls + others == opt->launches &&
+		    !mine->module_allocs && !node->module_allocs;
+	FILE *json;
+
+	printf("%llu launches of an allreduce of %llu bytes: %lu ioctl calls, %lu other system calls\n",
+	       (unsigned long long)opt->launches,
+	       (unsigned long long)opt->bytes, mine->ioctls, others);
+	printf("allocations in the calling thread: %lu (%lu by hcomm), pages: %lu\n",
+	       mine->allocs, mine->module_allocs, mine->pages);
+	printf("allocations by hcomm on the whole node: %lu of %lu\n",
+	       node->module_allocs, node->allocs);
+	if (mine->launches != opt->launches)
+		complain("the trace has %lu launches", mine->launches);
+	printf("one system call and no allocation per launch: %s\n",
+	       good ? "PASS" : "FAIL");
+	if (opt->json) {
+		json = fopen(opt->json, "w");
+		if (!json)
+			fatal("%s: %m", opt->json);
+		fprintf(json, "{\"launches\": %llu, \"bytes\": %llu, \"ioctls\": %lu, \"other_calls\": %lu, \"thread_allocs\": %lu, \"thread_pages\": %lu, \"module_allocs\": %lu}\n",
+			(unsigned long long)opt->launches,
+			(unsigned long long)opt->bytes, mine->ioctls, others,
+			mine->allocs, mine->pages, node->module_allocs);
+		if (fclose(json))
+			fatal("%s: %m", opt->json);
+	}
+	return good ? STATUS_OK : STATUS_FAILED;
+}
+
+static int run(const struct options *opt)
+{
+	struct counts mine = { 0 }, node = { 0 };
+	int rank, on = -1, status = STATUS_OK;
+	char text[16];
+	void *data;
+
+	must(hcommCommRank(COMM_WORLD, &rank), "CommRank");
+	data = must_hcomm_malloc(opt->bytes + 4);
+	memset(data, 0, opt->bytes);
+	launch(data, opt->bytes, WARMUP);
+	if (!rank) {
+		tracing_start();
+		on = open_file("tracing_on", O_WRONLY);
+		snprintf(text, sizeof(text), "%ld", syscall(SYS_gettid));
+		write_file("set_event_pid", text);
+	}
+	window(opt, data, on, &mine);
+	if (!rank) {
+		write_file("trace", "");
+		write_file("set_event_pid", "");
+	}
+	window(opt, data, on, &node);
+	if (!rank) {
+		close(on);
+		status = report(opt, &mine, &node);
+	}
+	must(hcommBarrier(COMM_WORLD), "Barrier");
+	hcommFree(data);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = { .launches = 200, .bytes = 64 << 10, .local = 2 };
+	int status;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	need_device();
+	if (!has_launcher())
+		return run_local_ranks(argv, (unsigned int)opt.local);
+	must(hcommInit(&argc, &argv), "hcommInit");
+	status = run(&opt);
+	must(hcommFinalize(), "hcommFinalize");
+	return status;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the collectives are called and how their bandwidth is counted.
+ *
+ * Algorithm bandwidth is size over time.  Bus bandwidth is what every link of a
+ * rank has to carry for it, in one direction, whatever the algorithm; so it can
+ * be compared with the speed of the hardware, for any number n of ranks:
+ *
+ *	allreduce			2 (n - 1) / n
+ *	reduce_scatter, allgather	(n - 1) / n	of the size of all blocks
+ *	broadcast, reduce		1
+ *	sendrecv, oneway		1
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "perf.h"
+
+const char *const perf_coll_names[PERF_COLLS] = {
+	"allreduce", "reduce", "broadcast", "reduce_scatter", "allgather",
+	"sendrecv", "oneway", "barrier",
+};
+
+/* "all_reduce" is "allreduce" */
+static bool same_name(const char *a, const char *b)
+{
+	for (;;) {
+		while (*a == '_' || *a == '-')
+			a++;
+		while (*b == '_' || *b == '-')
+			b++;
+		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+		if (!*a)
+			return true;
+		a++;
+		b++;
+	}
+}
+
+bool perf_coll_by_name(const char *name, enum perf_coll *coll)
+{
+	unsigned int i;
+
+	for (i = 0; i < PERF_COLLS; i++) {
+		if (same_name(name, perf_coll_names[i])) {
+			*coll = (enum perf_coll)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool perf_has_op(enum perf_coll coll)
+{
+	return coll == PERF_ALLREDUCE || coll == PERF_REDUCE ||
+	       coll == PERF_REDUCE_SCATTER;
+}
+
+bool perf_has_root(enum perf_coll coll)
+{
+	return coll == PERF_REDUCE || coll == PERF_BROADCAST;
+}
+
+bool perf_has_in_place(enum perf_coll coll)
+{
+	return coll <= PERF_ALLGATHER;
+}
+
+bool perf_moves_data(enum perf_coll coll)
+{
+	return coll != PERF_BARRIER;
+}
+
+double perf_bus_factor(enum perf_coll coll, unsigned int nranks)
+{
+	double n = nranks;
+
+	switch (coll) {
+	case PERF_ALLREDUCE:
+		return 2 * (n - 1) / n;
+	case PERF_REDUCE_SCATTER:
+	case PERF_ALLGATHER:
+		return (n - 1) / n;
+	default:
+		return 1;
+	}
+}
+
+uint64_t perf_count(enum perf_coll coll, unsigned int nranks, size_t elem,
+		    uint64_t bytes, uint64_t *really)
+{
+	uint64_t blocks = 1, count;
+
+	if (coll == PERF_REDUCE_SCATTER || coll == PERF_ALLGATHER)
+		blocks = nranks;
+	count = bytes / elem / blocks;
+	*really = count * blocks * elem;
+	return count;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <argp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/util.h"
+#include "test.h"
+
+/* failures that a rank explains, per group */
+#define MAX_EXPLAINED	5
+
+struct options {
+	bool all;
+	bool verbose;
+	uint64_t local;
+	uint64_t max_bytes;
+};
+
+const char *argp_program_version = "hcomm_test (hcomm) 0.1";
+
+static const struct argp_option option_table[] = {
+	{ "all", 'a', NULL, 0, "Every operation with every type, reduction, root and size, not only a sample", 0 },
+	{ "local", 'n', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
+	{ "max-size", 'e', "SIZE", 0, "Largest message (default: 4M)", 0 },
+	{ "verbose", 'v', NULL, 0, "Show progress", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *opt = state->input;
+
+	switch (key) {
+	case 'a':
+		opt->all = true;
+		return 0;
+	case 'v':
+		opt->verbose = true;
+		return 0;
+	case 'n':
+		if (!parse_number(arg, 1024, &opt->local) || !opt->local)
+			argp_error(state, "--local %s: use a number from 1 to 1024",
+				   arg);
+		return 0;
+	case 'e':
+		if (!parse_size(arg, &opt->max_bytes) || !opt->max_bytes ||
+		    opt->max_bytes > 1ull << 30)
+			argp_error(state, "--max-size %s: use a size up to 1G",
+				   arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "no arguments are expected");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse_option,
+	.doc = "Check the results of all operations over all links of a job.\v"
+	       "The launcher's environment says which rank this process is; without a launcher, ranks of this node are started.  "
+	       "Exit status: 0 if all is right, 1 if a result is wrong, 2 if the job could not be done.",
+};
+
+unsigned int test_sizes(const struct test *t, uint64_t *sizes)
+{
+	const uint64_t wanted[] = {
+		0, 1, 8, 24, t->eager - 8, t->eager, t->eager + 8,
+		t->chunk - 8, t->chunk, t->chunk + 8,
+		t->chunk * 3 + 4104, (4u << 20) + 8, t->max_bytes,
+	};
+	/* of the list above, for a sample */
+	const bool sample[] = {
+		true, true, false, true, false, true, true,
+		false, false, true,
+		true, false, true,
+	};
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if ((t->all || sample[i]) && wanted[i] <= t->max_bytes)
+			sizes[n++] = wanted[i];
+	}
+	return n;
+}
+
+void group_begin(struct test *t)
+{
+	t->checks = 0;
+	t->wrong = 0;
+}
+
+void check_result(struct test *t, bool ok, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	t->checks++;
+	if (ok || t->wrong++ >= MAX_EXPLAINED)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	complain("rank %u: %s", t->rank, text);
+}
+
+void group_end(struct test *t, const char *fmt, ...)
+{
+	uint32_t *wrong = (uint32_t *)t->memory[0];
+	char text[256];
+	va_list ap;
+
+	*wrong = t->wrong;
+	must(hcommAllReduce(wrong, wrong, 1, hcommUint32, hcommSum, COMM_WORLD),
+	     "AllReduce of the verdict");
+	/* A rank never overlooks what it saw itself. */
+	if (*wrong || t->wrong)
+		t->failed++;
+	else
+		t->passed++;
+	if (t->rank)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	printf("%s  %-40s %6u checks", *wrong || t->wrong ? "FAIL" : "PASS",
+	       text, t->checks);
+	if (*wrong)
+		printf(", %u wrong over all ranks", *wrong);
+	printf("\n");
+	fflush(stdout);
+}
+
+static void allocate(struct test *t)
+{
+	unsigned int i;
+
+	/* gathers have a block of every rank, all have room to be misaligned */
+	t->room = t->max_bytes + 2 * GUARD_BYTES + 4096 + 8 * (size_t)t->size;
+	for (i = 0; i < ARRAY_SIZE(t->memory); i++)
+		t->memory[i] = must_hcomm_malloc(t->room);
+}
+
+static int run_tests(const struct options *opt, struct comm_list *before)
+{
+	struct test t = {
+		.all = opt->all, .verbose = opt->verbose,
+		.max_bytes = opt->max_bytes, .chunk = 256 << 10, .eager = 4096,
+	};
+	uint64_t start = now_ns();
+	struct facts facts;
+	unsigned int i;
+	int n;
+
+	must(hcommCommRank(COMM_WORLD, &n), "CommRank");
+	t.rank = (unsigned int)n;
+	must(hcommCommSize(COMM_WORLD, &n), "CommSize");
+	t.size = (unsigned int)n;
+	must(hcommCommLocalRank(COMM_WORLD, &n), "CommLocalRank");
+	t.local_rank = (unsigned int)n;
+	facts_find(&facts, before, t.rank, t.size);
+	facts_number(&facts, "chunk_size", &t.chunk);
+	facts_number(&facts, "eager_size", &t.eager);
+	allocate(&t);
+	if (!t.rank) {
+		printf("hcomm_test: %u ranks, chunks of %llu, eager up to %llu bytes, messages up to %llu bytes%s\n",
+		       t.size, (unsigned long long)t.chunk,
+		       (unsigned long long)t.eager,
+		       (unsigned long long)t.max_bytes,
+		       t.all ? "" : ", a sample (--all for all)");
+		fflush(stdout);
+	}
+
+	test_barrier(&t);
+	test_p2p(&t);
+	test_collectives(&t);
+	test_rounding(&t);
+	test_memory(&t);
+	test_async(&t);
+	facts_print_links(&facts, &t);
+
+	must(hcommBarrier(COMM_WORLD), "Barrier");
+	for (i = 0; i < ARRAY_SIZE(t.memory); i++)
+		must(hcommFree(t.memory[i]), "Free");
+	if (!t.rank)
+		printf("hcomm_test: %u passed, %u failed (%.1f s)\n", t.passed,
+		       t.failed, (double)(now_ns() - start) / 1e9);
+	return t.failed ? STATUS_FAILED : STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = { .local = 2, .max_bytes = 4 << 20 };
+	struct comm_list *before;
+	int status;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	need_device();
+	if (!has_launcher())
+		return run_local_ranks(argv, (unsigned int)opt.local);
+	before = facts_before();
+	must(hcommInit(&argc, &argv), "hcommInit");
+	status = run_tests(&opt, before);
+	must(hcommFinalize(), "hcommFinalize");
+	return status;
+}
