@@ -159,9 +159,12 @@ int hcomm_wire_decode(struct hcomm_msg *msg, const u8 *buf, u32 len,
 		return -EBADMSG;
 	if (len - HCOMM_WIRE_HDR_SIZE != want)
 		return -EBADMSG;
-	if (msg->type == HCOMM_MSG_EAGER)
+	if (msg->type == HCOMM_MSG_EAGER) {
 		*payload = buf + HCOMM_WIRE_HDR_SIZE;
-	else if (msg->type == HCOMM_MSG_ABORT)
+	} else if (msg->type == HCOMM_MSG_ABORT) {
 		get_fault(buf + HCOMM_WIRE_HDR_SIZE, &msg->fault);
+		if (msg->fault.pad)
+			return -EBADMSG;
+	}
 	return 0;
 }
