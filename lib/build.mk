@@ -20,16 +20,19 @@ $(LIB_DIR)/%.o: lib/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -D_GNU_SOURCE -fPIC -c $< -o $@
 
-# A file that was removed must not live on in the archive.
+# A file that was removed must not live on in the archive, and nobody shall see
+# half of one.
 $(LIB_STATIC): $(LIB_OBJ)
-	@rm -f $@
-	$(AR) rcs $@ $^
+	@rm -f $@.new
+	$(AR) rcs $@.new $^
+	@mv $@.new $@
 	@ln -sf $(@F) $(@D)/libhcomm.a
 
 $(LIB_SHARED): $(LIB_OBJ) lib/libhcomm-user.map
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) \
 		-Wl,--version-script=lib/libhcomm-user.map -Wl,-z,defs \
-		$(LIB_OBJ) -o $@ $(LIB_LIBS)
+		$(LIB_OBJ) -o $@.new $(LIB_LIBS)
+	@mv $@.new $@
 	@for name in $(LIB_NAMES); do ln -sf $(LIB_REAL) $(@D)/$$name; done
 
 # Where it will be is known only when it is installed: never from an old build.
