@@ -2,8 +2,8 @@
 /*
  * Ring AllGather: the second half of the ring AllReduce (see ring_allreduce.c).
  * In round s rank r sends block r - s, which it has from round s - 1, and
- * receives block r - s - 1.  The own block is sent from the input, so its copy
- * to the output holds nothing up.
+ * receives block r - s - 1.  The own block is sent from the input, and its copy
+ * to the output follows that SEND, so it holds nothing up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ void hcomm_build_ring_allgather(struct hcomm_plan *plan,
 	uint64_t block = args->count * size;
 	uint64_t own = args->in_place ? r * block : 0;
 	uint64_t first, len, off;
-	uint32_t *made;
+	uint32_t *made, sent = HCOMM_NO_STEP;
 
 	made = malloc(nch * sizeof(*made));
 	if (!made) {
@@ -39,17 +39,20 @@ void hcomm_build_ring_allgather(struct hcomm_plan *plan,
 						len);
 				hcomm_plan_stream(plan, made[c]);
 			} else {
-				hcomm_plan_send(plan, next,
-						hcomm_input(args, own + off), len);
+				sent = hcomm_plan_send(plan, next,
+						       hcomm_input(args, own + off),
+						       len);
 			}
 			made[c] = hcomm_plan_recv(plan, prev,
 						  hcomm_output(off + block *
 							       hcomm_ring_sub(r, s + 1, n)),
 						  len);
+			if (s || args->in_place)
+				continue;
+			hcomm_plan_copy(plan, hcomm_output(r * block + off),
+					hcomm_input(args, off), len);
+			hcomm_plan_stream(plan, sent);
 		}
 	}
-	if (!args->in_place && block)
-		hcomm_plan_copy(plan, hcomm_output(r * block),
-				hcomm_input(args, 0), block);
 	free(made);
 }

@@ -113,7 +113,7 @@ static void slice_up(struct emitter *e, struct tree_state *ts, uint32_t slice)
 static void slice_down(struct emitter *e, struct tree_state *ts, uint32_t slice)
 {
 	const struct hcomm_tree *tree = ts->tree;
-	uint32_t made = HCOMM_NO_STEP, i;
+	uint32_t made = HCOMM_NO_STEP, step = HCOMM_NO_STEP, i;
 	struct hcomm_loc src;
 	uint64_t off, len;
 
@@ -134,8 +134,13 @@ static void slice_down(struct emitter *e, struct tree_state *ts, uint32_t slice)
 	}
 	/* the largest subtree first: it needs the most time */
 	for (i = tree->nchildren; i-- > 0;) {
-		hcomm_plan_send(e->plan, tree->child[i], src, len);
+		step = hcomm_plan_send(e->plan, tree->child[i], src, len);
 		hcomm_plan_stream(e->plan, made);
+	}
+	/* the root's own copy follows the SENDs, so that it delays none */
+	if (!e->up && tree->parent == HCOMM_NO_RANK && !e->args->in_place) {
+		hcomm_plan_copy(e->plan, hcomm_output(off), src, len);
+		hcomm_plan_stream(e->plan, step);
 	}
 }
 
@@ -175,7 +180,6 @@ void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *arg
 		.down = args->coll != HCOMM_COLL_REDUCE,
 	};
 	uint32_t delay = e.up ? 2 * height : 0, turn, t;
-	uint64_t len;
 
 	for (t = 0; t < ntrees; t++)
 		init_tree(&e, t, &trees[t]);
@@ -186,10 +190,6 @@ void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *arg
 		for (t = 0; e.down && turn >= delay && t < ntrees; t++)
 			slice_down(&e, &e.state[t], turn - delay);
 	}
-
-	len = args->count * hcomm_dtype_bytes(args->dtype);
-	if (!e.up && args->rank == args->root && !args->in_place && len)
-		hcomm_plan_copy(plan, hcomm_output(0), hcomm_input(args, 0), len);
 
 	for (t = 0; t < ntrees; t++)
 		free(e.state[t].up);
