@@ -101,7 +101,8 @@ class Command:
         self.node = node
         self.lock = threading.Lock()
         self.sock = connect(state)
-        self.exit = None
+        self.exit = LOST
+        self.ended = threading.Event()
         self.send(wire.frame(wire.REQUEST, 0, json.dumps({
             "op": "run", "node": node, "argv": argv, "env": env, "cwd": cwd,
             "tty": tty}).encode()))
@@ -120,29 +121,27 @@ class Command:
         self.send(wire.frame(wire.STDIN, 0, data))
 
     def pump(self, printer):
-        """Print what comes until the command ends; its exit status."""
+        """Print what comes until the command ends."""
+        try:
+            self.exit = self.receive(printer)
+        except BrokenPipeError:
+            self.exit = 128 + signal.SIGPIPE
+        finally:
+            self.sock.close()
+            self.ended.set()
+
+    def receive(self, printer):
         while True:
             got = wire.recv_frame(self.sock)
-            if got is None:
-                complain(f"node{self.node}: the lab went away")
-                self.exit = LOST
-                break
-            kind, _, payload = got
+            kind, _, payload = got or (wire.ERROR, 0, b"the lab went away")
             if kind in (wire.STDOUT, wire.STDERR):
-                try:
-                    printer.write(kind, payload)
-                except BrokenPipeError:
-                    self.exit = 128 + signal.SIGPIPE
-                    break
-            elif kind == wire.EXIT:
-                self.exit = wire.exit_code(wire.number(payload))
-                break
-            elif kind == wire.ERROR:
-                complain(payload.decode())
-                self.exit = LOST
-                break
-        printer.finish()
-        self.sock.close()
+                printer.write(kind, payload)
+                continue
+            printer.finish()
+            if kind == wire.EXIT:
+                return wire.exit_code(wire.number(payload))
+            complain(f"node{self.node}: {payload.decode()}")
+            return LOST
 
 
 def complain(text):
@@ -165,43 +164,43 @@ def run(state, nodes, argv, env_of, cwd, timeout=0, quiet=False, stdin=False,
     """Run argv on nodes at once; the exit status of the first that failed."""
     commands = [Command(state, n, argv, env_of(n), cwd, tty) for n in nodes]
     prefixed = len(nodes) > 1 and not quiet
-    threads = []
     for command in commands:
         printer = Printer(f"node{command.node}: " if prefixed else "")
-        thread = threading.Thread(target=command.pump, args=(printer,),
-                                  daemon=True)
-        thread.start()
-        threads.append(thread)
+        threading.Thread(target=command.pump, args=(printer,),
+                         daemon=True).start()
     if stdin:
         forward_stdin(commands)
     else:
         for command in commands:
             command.feed(b"")
 
-    interrupts = 0
+    # After the timeout: ask, then force, then give a hung node up.
+    steps = [signal.SIGTERM, signal.SIGKILL, None]
     deadline = time.monotonic() + timeout if timeout else None
-    timed_out = False
-    while any(t.is_alive() for t in threads):
+    timed_out = interrupted = False
+    while True:
+        late = [c for c in commands if not c.ended.is_set()]
+        if not late:
+            break
         try:
-            for thread in threads:
-                thread.join(0.05 if len(threads) > 1 else 0.5)
-            if deadline and time.monotonic() >= deadline:
-                late = [c for c in commands if c.exit is None]
-                if not timed_out and late:
-                    names = ", ".join(f"node{c.node}" for c in late)
-                    complain(f"no end after {timeout:g} s on {names}")
-                    timed_out = True
-                    deadline = time.monotonic() + GRACE
-                    number = signal.SIGTERM
-                else:
-                    deadline = time.monotonic() + GRACE
-                    number = signal.SIGKILL
-                for command in late:
-                    command.signal(number)
+            late[0].ended.wait(0.5)
+            if not deadline or time.monotonic() < deadline:
+                continue
+            late = [c for c in late if not c.ended.is_set()]
+            step = steps.pop(0)
+            if late and not timed_out:
+                names = ", ".join(f"node{c.node}" for c in late)
+                complain(f"no end after {timeout:g} s on {names}")
+                timed_out = True
+            if step is None:
+                break
+            for command in late:
+                command.signal(step)
+            deadline = time.monotonic() + GRACE
         except KeyboardInterrupt:
-            interrupts += 1
-            if interrupts > 1:
+            if interrupted:
                 raise
+            interrupted = True
             for command in commands:
                 command.signal(signal.SIGINT)
     if timed_out:

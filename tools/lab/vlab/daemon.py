@@ -99,7 +99,7 @@ class Node:
             self.ready.set_result(None)
         for session in list(self.sessions.values()):
             await session.deliver(wire.ERROR,
-                                  f"node{self.index} died".encode())
+                                  b"the node died")
             session.done.set()
         self.sessions.clear()
 
@@ -111,7 +111,7 @@ class Node:
         """Serve a client that runs a command here."""
         if self.state not in ("up", "broken"):
             writer.write(wire.frame(
-                wire.ERROR, 0, f"node{self.index} is {self.state}".encode()))
+                wire.ERROR, 0, f"it is {self.state}".encode()))
             return
         self.last_id += 1
         ident = self.last_id
