@@ -7,11 +7,12 @@ TOOLS_DIR := $(B)/tools
 BIN	:= $(B)/bin
 
 TOOLS_COMMON := tools/common/util.c tools/common/elems.c
-TOOLS_INSTALLED := hcomm_test hcomm_perf
+TOOLS_INSTALLED := hcomm_test hcomm_perf hcomm_run
 TOOLS_MAN := $(TOOLS_INSTALLED:%=Documentation/man/%.1)
 
 hcomm_test_SRC := $(wildcard tools/hcomm_test/*.c) $(TOOLS_COMMON)
 hcomm_perf_SRC := $(wildcard tools/hcomm_perf/*.c) $(TOOLS_COMMON)
+hcomm_run_SRC := $(wildcard tools/hcomm_run/*.c)
 first_SRC := tools/examples/first.c
 train_digits_SRC := $(wildcard tools/examples/train_digits/*.c) tools/common/util.c
 bench_idle_SRC := tools/bench/bench_idle.c tools/common/util.c
@@ -28,7 +29,7 @@ MPICC	:= $(shell command -v mpicc)
 bench_allreduce_CFLAGS := $(if $(MPICC),$(shell $(MPICC) --showme:compile) -DOMPI_SKIP_MPICXX)
 bench_allreduce_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link))
 
-TOOLS	:= hcomm_test hcomm_perf first train_digits bench_idle bench_launch \
+TOOLS	:= hcomm_test hcomm_perf hcomm_run first train_digits bench_idle bench_launch \
 	bench_build $(if $(MPICC),bench_allreduce)
 
 TOOLS_RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
@@ -44,7 +45,7 @@ define tool_rule
 $(BIN)/$(1): $($(1)_SRC:tools/%.c=$(TOOLS_DIR)/%.o) $(LIB_SHARED)
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS_ALL) $$(LDFLAGS) $$(filter %.o,$$^) -o $$@ \
-		$(TOOLS_RPATH) -L$(LIB_DIR) -lhcomm-user $($(1)_LIBS)
+		$$(TOOLS_RPATH) -L$(LIB_DIR) -lhcomm-user $($(1)_LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
