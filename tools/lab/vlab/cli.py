@@ -373,7 +373,7 @@ def parser():
                     "/lab in the guests (default: one that goes with the lab)")
     up.add_argument("--append", default="", help="kernel parameters")
     up.add_argument("--accel", choices=("auto", "kvm", "tcg"), default="auto")
-    up.add_argument("--boot-timeout", type=float, default=120)
+    up.add_argument("--boot-timeout", type=float, default=300)
 
     run = sub("run", command_run, "run a command on one node, or on all")
     run.add_argument("--node", type=int, default=0)

@@ -37,7 +37,7 @@ class Config:
     load: list = dataclasses.field(default_factory=list)
     live: list = dataclasses.field(default_factory=list)
     share: str = ""
-    boot_timeout: float = 120
+    boot_timeout: float = 300
     # Filled in by prepare.py
     krel: str = ""
     image: str = ""

@@ -67,6 +67,13 @@ def share_args(ident, path, readonly):
             "-device", f"virtio-9p-pci,fsdev={ident},mount_tag={ident}"]
 
 
+# What a distribution's kernel does at boot that no test needs: self-tests of
+# ciphers, certificates and entropy, which emulation makes seconds of.
+BOOT_QUICKLY = ["cryptomgr.notests", "audit=0", "apparmor=0",
+                "initcall_blacklist=jent_mod_init,load_system_certificate_list,"
+                "init_encrypted,crypto_kdf108_init,digsig_init"]
+
+
 def command(config, state, node, agent_fd, net_fds):
     if config.accel == "kvm":
         accel = ["-accel", "kvm", "-cpu", "host"]
@@ -77,7 +84,7 @@ def command(config, state, node, agent_fd, net_fds):
                  "-cpu", "max,erms=off,fsrm=off"]
     append = ["console=ttyS0", "loglevel=4", "panic=-1", "mitigations=off",
               "random.trust_cpu=on", f"lab.dir={state.path}",
-              f"lab.node={node}"]
+              f"lab.node={node}"] + BOOT_QUICKLY
     if config.hugepages:
         append.append(f"hugepages={config.hugepages}")
     if config.append:
