@@ -7,6 +7,9 @@
 #include "../base/base.h"
 #include "comm.h"
 
+/* the first query that finds a fault writes it down; taken under any other lock */
+static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void hcomm_comm_get(struct hcomm_comm *comm)
 {
 	__atomic_add_fetch(&comm->refs, 1, __ATOMIC_RELAXED);
@@ -33,7 +36,7 @@ hcommResult_t hcomm_comm_query(struct hcomm_comm *comm)
 		return failed;
 	if (hcomm_dev_ioctl(HCOMM_COMM_QUERY, &arg) || !arg.fault.error)
 		return HCOMM_SUCCESS;
-	pthread_mutex_lock(&comm->lock);
+	pthread_mutex_lock(&fault_lock);
 	failed = comm->failed;
 	if (!failed) {
 		failed = hcomm_fault_result(&arg.fault);
@@ -41,7 +44,7 @@ hcommResult_t hcomm_comm_query(struct hcomm_comm *comm)
 				 sizeof(comm->fault_text));
 		__atomic_store_n(&comm->failed, failed, __ATOMIC_RELEASE);
 	}
-	pthread_mutex_unlock(&comm->lock);
+	pthread_mutex_unlock(&fault_lock);
 	return failed;
 }
 
