@@ -4,11 +4,12 @@
  * and so name the same message with the same run key, without talking:
  *
  *	bit 63		1: point to point; 0: the rest counts collectives
- *	bit 62		the sender is the lower rank
- *	bits 32..61	tag
- *	bits 0..31	number of the message
+ *	bits 0..62	sender, receiver, tag and number of the message, mixed
  *
- * Keys need to be unique only between two ranks, so they need not name them.
+ * A rank may have runs of many pairs in flight, so keys tell pairs apart, too.
+ * All that has 94 bits.  With at most HCOMM_MAX_COMM_RUNS runs in flight, two of
+ * the mixed keys are equal once in 10^15 times, and then the second launch fails
+ * (EEXIST); a message is never taken for another.
  */
 #include <stdlib.h>
 
@@ -17,11 +18,21 @@
 #define FLOW_USED	(1ull << 63)
 #define MAX_FLOWS	(1u << 20)
 
+/* a bijection that spreads every bit over all others */
+static uint64_t mix(uint64_t z)
+{
+	z += 0x9e3779b97f4a7c15ull;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
 uint64_t hcomm_p2p_key(uint32_t sender, uint32_t receiver, uint32_t tag,
 		       uint32_t seq)
 {
-	return 1ull << 63 | (uint64_t)(sender < receiver) << 62 |
-	       (uint64_t)tag << 32 | seq;
+	uint64_t pair = mix((uint64_t)sender << 32 | receiver);
+
+	return 1ull << 63 | mix(pair + ((uint64_t)tag << 32 | seq)) >> 1;
 }
 
 static uint64_t flow_id(uint32_t peer, bool send, uint32_t tag)

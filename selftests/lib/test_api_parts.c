@@ -109,7 +109,9 @@ static void test_keys(void)
 
 	CHECK(hcomm_p2p_key(0, 1, 0, 0) >> 63, "bit 63");
 	CHECK(hcomm_p2p_key(0, 1, 0, 0) != hcomm_p2p_key(1, 0, 0, 0), "direction");
-	CHECK(hcomm_p2p_key(0, 1, HCOMM_MAX_TAG, ~0u) == ~0ull, "all bits");
+	CHECK(hcomm_p2p_key(0, 1, 5, 0) != hcomm_p2p_key(1, 2, 5, 0), "pair");
+	CHECK(hcomm_p2p_key(0, 1, 5, 0) != hcomm_p2p_key(0, 1, 6, 0), "tag");
+	CHECK(hcomm_p2p_key(0, 1, 5, 0) != hcomm_p2p_key(0, 1, 5, 1), "number");
 	/* both sides number alike, tags and directions on their own */
 	for (n = 0; n < 3; n++) {
 		for (tag = 0; tag < 5000; tag++) {
