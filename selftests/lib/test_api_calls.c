@@ -343,6 +343,8 @@ static void both_fail(hcommComm_t comm, hcommResult_t got, hcommResult_t want,
 	if (!strstr(hcommGetLastError(comm), text))
 		FAIL("of the communicator: %s", hcommGetLastError(comm));
 	expect(hcommBarrier(comm), want, "has failed");
+	/* who is gone can't tell the others */
+	MUST(hcommBarrier(COMM_WORLD));
 	MUST(hcommCommDestroy(comm));
 }
 
