@@ -35,10 +35,40 @@
 #define BYE_WAIT_MS		2000
 #define ABORT_WAIT_MS		500
 
-/* Protects the table, comm->visible and the watches. */
+/* What is remembered of communicators that ended, and for how long. */
+#define MAX_TOMBS		1024u
+#define TOMB_JIFFIES		(120 * HZ)
+
+/**
+ * struct hcomm_tomb - a communicator that ended
+ * @node: in tombs, oldest first
+ * @uuid: identity
+ * @secret: job secret
+ * @rank: its rank
+ * @died: order of births and deaths
+ * @until: jiffies when it may be forgotten
+ * @fault: why it ended; error 0: in good order
+ *
+ * A rank that dies before a peer of this kernel has connected to it could only
+ * be waited for in vain.  Only those born before its death ever waited for it.
+ */
+struct hcomm_tomb {
+	struct list_head node;
+	u8 uuid[16];
+	u8 secret[32];
+	u32 rank;
+	u64 died;
+	unsigned long until;
+	struct hcomm_fault fault;
+};
+
+/* Protects the table, comm->visible, the watches and the tombs. */
 static DEFINE_MUTEX(table_lock);
 static LIST_HEAD(table);
 static LIST_HEAD(watches);
+static LIST_HEAD(tombs);
+static u32 ntombs;
+static u64 table_clock;
 static DEFINE_IDA(comm_ida);
 
 /* ------------------------------------------------------------------ the table */
@@ -53,24 +83,87 @@ static bool same_secret(const struct hcomm_comm *comm, const u8 *secret)
 	return !crypto_memneq(comm->secret, secret, sizeof(comm->secret));
 }
 
-struct hcomm_comm *hcomm_comm_find(const u8 *uuid, const u8 *secret, u32 rank,
-				   bool *stranger)
+static void tomb_remove(struct hcomm_tomb *tomb)
+{
+	list_del(&tomb->node);
+	ntombs--;
+	kfree_sensitive(tomb);
+}
+
+static struct hcomm_tomb *tomb_find(const u8 *uuid, const u8 *secret, u32 rank)
+{
+	struct hcomm_tomb *tomb;
+
+	list_for_each_entry(tomb, &tombs, node)
+		if (tomb->rank == rank && !memcmp(tomb->uuid, uuid, sizeof(tomb->uuid)) &&
+		    !crypto_memneq(tomb->secret, secret, sizeof(tomb->secret)))
+			return tomb;
+	return NULL;
+}
+
+static void watches_call(const struct hcomm_comm *comm)
+{
+	struct hcomm_comm_watch *watch;
+
+	lockdep_assert_held(&table_lock);
+	list_for_each_entry(watch, &watches, node)
+		if (comm_is(comm, watch->uuid, watch->rank))
+			watch->changed(watch);
+}
+
+/* The communicator leaves the table; its tomb takes its place. */
+static void table_bury(struct hcomm_comm *comm)
+{
+	struct hcomm_tomb *tomb = comm->tomb, *old;
+
+	memcpy(tomb->uuid, comm->uuid, sizeof(tomb->uuid));
+	memcpy(tomb->secret, comm->secret, sizeof(tomb->secret));
+	tomb->rank = comm->par.rank;
+	tomb->until = jiffies + TOMB_JIFFIES;
+	tomb->fault = comm->engine.fault;
+	comm->tomb = NULL;
+	mutex_lock(&table_lock);
+	list_del_init(&comm->node);
+	list_add_tail(&tomb->node, &tombs);
+	ntombs++;
+	tomb->died = ++table_clock;
+	watches_call(comm);
+	while ((old = list_first_entry_or_null(&tombs, struct hcomm_tomb, node)) &&
+	       (ntombs > MAX_TOMBS || time_after(jiffies, old->until)))
+		tomb_remove(old);
+	mutex_unlock(&table_lock);
+}
+
+void hcomm_comms_exit(void)
+{
+	struct hcomm_tomb *tomb, *next;
+
+	list_for_each_entry_safe(tomb, next, &tombs, node)
+		tomb_remove(tomb);
+}
+
+struct hcomm_comm *hcomm_comm_find(const struct hcomm_comm *seeker, u32 rank,
+				   struct hcomm_comm_absence *why)
 {
 	struct hcomm_comm *comm, *found = NULL;
+	struct hcomm_tomb *tomb;
 
-	if (stranger)
-		*stranger = false;
+	memset(why, 0, sizeof(*why));
 	mutex_lock(&table_lock);
 	list_for_each_entry(comm, &table, node) {
-		if (!comm->visible || !comm_is(comm, uuid, rank))
+		if (!comm->visible || !comm_is(comm, seeker->uuid, rank))
 			continue;
-		if (same_secret(comm, secret)) {
+		if (same_secret(comm, seeker->secret)) {
 			kref_get(&comm->obj.ref);
 			found = comm;
 			break;
 		}
-		if (stranger)
-			*stranger = true;
+		why->stranger = true;
+	}
+	tomb = found ? NULL : tomb_find(seeker->uuid, seeker->secret, rank);
+	if (tomb && tomb->died > seeker->born) {
+		why->gone = true;
+		why->fault = tomb->fault;
 	}
 	mutex_unlock(&table_lock);
 	return found;
@@ -98,6 +191,7 @@ void hcomm_comm_watch_del(struct hcomm_comm_watch *watch)
 static int table_add(struct hcomm_comm *new)
 {
 	struct hcomm_comm *comm;
+	struct hcomm_tomb *tomb;
 	int ret = 0;
 
 	mutex_lock(&table_lock);
@@ -105,28 +199,22 @@ static int table_add(struct hcomm_comm *new)
 		if (comm_is(comm, new->uuid, new->par.rank) &&
 		    same_secret(comm, new->secret))
 			ret = -EEXIST;
-	if (!ret)
+	if (!ret) {
+		tomb = tomb_find(new->uuid, new->secret, new->par.rank);
+		if (tomb)
+			tomb_remove(tomb);
 		list_add_tail(&new->node, &table);
+		new->born = ++table_clock;
+	}
 	mutex_unlock(&table_lock);
 	return ret;
 }
 
 static void table_show(struct hcomm_comm *comm)
 {
-	struct hcomm_comm_watch *watch;
-
 	mutex_lock(&table_lock);
 	comm->visible = true;
-	list_for_each_entry(watch, &watches, node)
-		if (comm_is(comm, watch->uuid, watch->rank))
-			watch->appeared(watch);
-	mutex_unlock(&table_lock);
-}
-
-static void table_del(struct hcomm_comm *comm)
-{
-	mutex_lock(&table_lock);
-	list_del_init(&comm->node);
+	watches_call(comm);
 	mutex_unlock(&table_lock);
 }
 
@@ -311,7 +399,7 @@ static void comm_end(struct hcomm_comm *comm)
 			t->comm_exit(comm);
 	cancel_work_sync(&comm->work);
 	hcomm_sysfs_remove(&comm->dev);
-	table_del(comm);
+	table_bury(comm);
 }
 
 static void comm_shutdown(struct hcomm_object *obj, bool killed)
@@ -348,6 +436,7 @@ static void comm_release(struct hcomm_object *obj)
 
 	hcomm_engine_exit(&comm->engine);
 	hcomm_memobj_put(comm->staging);
+	kfree(comm->tomb);
 	kvfree(comm->peers);
 	kvfree(comm->links);
 	put_net(comm->net);
@@ -449,9 +538,12 @@ static struct hcomm_comm *comm_alloc(struct hcomm_ctx *ctx,
 	INIT_LIST_HEAD(&comm->done);
 
 	ret = -ENOMEM;
+	comm->tomb = kzalloc(sizeof(*comm->tomb), GFP_KERNEL_ACCOUNT);
+	if (!comm->tomb)
+		goto err_ida;
 	comm->links = kvcalloc(comm->par.nranks, sizeof(*comm->links), GFP_KERNEL_ACCOUNT);
 	if (!comm->links)
-		goto err_ida;
+		goto err_tomb;
 	if (comm->transports & HCOMM_TRANSPORT_RDMA) {
 		comm->staging = hcomm_memobj_alloc_kernel((size_t)comm->par.staging_slots *
 							  comm->par.chunk_size);
@@ -472,6 +564,8 @@ err_staging:
 	hcomm_memobj_put(comm->staging);
 err_links:
 	kvfree(comm->links);
+err_tomb:
+	kfree(comm->tomb);
 err_ida:
 	ida_free(&comm_ida, comm->index);
 err_free:

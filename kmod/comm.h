@@ -177,6 +177,8 @@ struct hcomm_comm {
 	spinlock_t news_lock;		/* @news; taken in any context */
 	struct list_head news;		/* links whose state the engine must learn */
 	struct list_head done;		/* @lock: launches to report */
+	struct hcomm_tomb *tomb;	/* what remains of it */
+	u64 born;			/* order of births and deaths */
 	struct delayed_work tick;	/* while runs are in flight */
 	u64 launches;			/* @lock */
 	u64 runs_failed;		/* @lock */
@@ -221,33 +223,43 @@ struct hcomm_link *hcomm_link_get_locked(struct hcomm_comm *comm, u32 peer,
 					 const struct hcomm_transport *transport);
 
 /**
- * hcomm_comm_find - a communicator of this kernel
- * @uuid: identity
- * @secret: job secret, compared in constant time
- * @rank: its rank
- * @stranger: out, optional: there is one of that identity and rank, but it has
- *	another secret
+ * struct hcomm_comm_absence - why a communicator was not found
+ * @stranger: there is one of that identity and rank, but it has another secret
+ * @gone: it was here and ended
+ * @fault: @gone: its fault, error 0 when it left in good order
+ */
+struct hcomm_comm_absence {
+	bool stranger;
+	bool gone;
+	struct hcomm_fault fault;
+};
+
+/**
+ * hcomm_comm_find - the end of another rank, on this kernel
+ * @seeker: end of one rank; the other has the same identity and secret
+ * @rank: the other rank
+ * @why: out, on NULL
  *
  * One who does not know the secret can't stand in for a rank, nor keep it away.
  *
  * Return: with a reference, or NULL.
  */
-struct hcomm_comm *hcomm_comm_find(const u8 *uuid, const u8 *secret, u32 rank,
-				   bool *stranger);
+struct hcomm_comm *hcomm_comm_find(const struct hcomm_comm *seeker, u32 rank,
+				   struct hcomm_comm_absence *why);
 void hcomm_comm_put(struct hcomm_comm *comm);
 
 /**
- * struct hcomm_comm_watch - wants to know when a communicator appears
+ * struct hcomm_comm_watch - wants to know when a communicator appears or ends
  * @node: in the module's list
  * @uuid: identity
  * @rank: its rank
- * @appeared: called with the module's table locked: may only queue work
+ * @changed: called with the module's table locked: may only queue work
  */
 struct hcomm_comm_watch {
 	struct list_head node;
 	const u8 *uuid;
 	u32 rank;
-	void (*appeared)(struct hcomm_comm_watch *watch);
+	void (*changed)(struct hcomm_comm_watch *watch);
 };
 
 void hcomm_comm_watch_add(struct hcomm_comm_watch *watch);

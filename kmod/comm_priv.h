@@ -58,6 +58,7 @@ void hcomm_comm_tick(struct work_struct *work);
 /* comm.c */
 void hcomm_comm_fault(struct hcomm_comm *comm, u32 reason, int error, u32 rank);
 void hcomm_comm_teardown(struct hcomm_comm *comm);
+void hcomm_comms_exit(void);
 
 /* link.c */
 /* Make the link to a peer and begin to bring it up; link_lock held. */

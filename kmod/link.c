@@ -131,7 +131,10 @@ void hcomm_link_news(struct hcomm_comm *comm)
 			hcomm_engine_link_down(&link->el, reason, -error);
 			break;
 		case HCOMM_LINK_CLOSED:
-			hcomm_engine_link_down(&link->el, HCOMM_FAULT_PEER_LEFT, EPIPE);
+			/* Left before it was connected: a fault once a run needs it. */
+			if (link->el.left || comm->engine.nruns)
+				hcomm_engine_link_down(&link->el, HCOMM_FAULT_PEER_LEFT,
+						       EPIPE);
 			break;
 		default:
 			break;

@@ -25,8 +25,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "ctx.h"
-#include "transport.h"
+#include "comm_priv.h"
 
 /**
  * struct local_comm - a communicator as its peers on this kernel see it
@@ -71,7 +70,7 @@ struct local_rx {
  * @ping: the peer wants an answer
  * @pong: the peer answered
  * @hangup: the peer stopped
- * @clean: it left in good order
+ * @last: with that fault, error 0: in good order
  * @stopped: our link stopped: nothing is put here any more
  * @quiet: our engine reads nothing of the peer's any more
  */
@@ -89,8 +88,8 @@ struct local_end {
 	bool ping;
 	bool pong;
 	bool hangup;
-	bool clean;
 	bool stopped;
+	struct hcomm_fault last;
 	struct completion quiet;
 };
 
@@ -103,7 +102,7 @@ struct local_end {
  * @down: no sending any more (comm->lock)
  * @stranger: there is one who pretends to be the peer
  * @ping_ns: when our ping left
- * @watch: tells when the peer's communicator appears
+ * @watch: tells when the peer's communicator appears or ends
  * @connect: looks for the peer and pairs
  * @timeout: limit of that
  */
@@ -339,27 +338,40 @@ static void end_deliver(struct local_link *ll, struct local_rx *rx)
 	hcomm_engine_rx(&ll->link.el, &rx->msg, rx->payload, rx);
 }
 
-static bool link_over(struct hcomm_link *link, enum hcomm_link_state state)
+static bool link_over(enum hcomm_link_state state)
 {
 	return state == HCOMM_LINK_FAILED || state == HCOMM_LINK_CLOSED;
+}
+
+/* The peer ended with a fault, which is ours then, or in good order. */
+static void link_end_as(struct hcomm_link *link, const struct hcomm_fault *fault)
+{
+	lockdep_assert_held(&link->comm->lock);
+	if (fault->error) {
+		hcomm_engine_fault(&link->comm->engine, fault);
+		hcomm_link_set_state(link, HCOMM_LINK_FAILED, fault->reason,
+				     -fault->error);
+	} else {
+		hcomm_link_set_state(link, HCOMM_LINK_CLOSED, 0, 0);
+	}
 }
 
 /*
  * The peer hung up and all it said was passed on.  True when the engine knows:
  * until then it may still read the peer's memory.
  */
-static bool end_hung_up(struct local_link *ll, bool clean)
+static bool end_hung_up(struct local_link *ll)
 {
 	struct hcomm_link *link = &ll->link;
 
-	if (!link_over(link, READ_ONCE(link->state))) {
-		if (clean || link->el.left)
+	if (!link_over(READ_ONCE(link->state))) {
+		/* Written before the hangup. */
+		if (link->el.left)
 			hcomm_link_set_state(link, HCOMM_LINK_CLOSED, 0, 0);
 		else
-			hcomm_link_set_state(link, HCOMM_LINK_FAILED, HCOMM_FAULT_LINK,
-					     -ECONNRESET);
+			link_end_as(link, &ll->own->last);
 	}
-	return link_over(link, link->handled);
+	return link_over(link->handled);
 }
 
 /* Look at one end.  True if it is to be looked at again. */
@@ -367,7 +379,7 @@ static bool end_poll(struct local_end *end, u32 *budget)
 {
 	struct local_link *ll = end->link;
 	struct hcomm_link *link = &ll->link;
-	bool ping, pong, hangup, clean, deliver, empty;
+	bool ping, pong, hangup, deliver, empty;
 	struct local_rx *rx;
 
 	spin_lock(&end->lc->lock);
@@ -395,13 +407,12 @@ static bool end_poll(struct local_end *end, u32 *budget)
 
 	spin_lock(&end->lc->lock);
 	hangup = end->hangup;
-	clean = end->clean;
 	empty = list_empty(&end->inbox);
 	spin_unlock(&end->lc->lock);
 	if (deliver && !empty)
 		return true;
 	if (hangup) {
-		if (!end_hung_up(ll, clean))
+		if (!end_hung_up(ll))
 			return true;
 		complete_all(&end->quiet);
 		return false;
@@ -485,42 +496,64 @@ static void link_pair(struct local_link *a, struct local_link *b)
 	}
 }
 
+/* The peer, with link_lock held, has no link for us. */
+static void link_refused(struct local_link *ll, struct hcomm_comm *peer, int error)
+{
+	struct hcomm_fault fault;
+
+	switch (error) {
+	case -ENOMEM:
+		hcomm_link_set_state(&ll->link, HCOMM_LINK_FAILED, HCOMM_FAULT_MEMORY, error);
+		return;
+	case -EHOSTUNREACH:
+	case -EPROTO:
+	case -EINVAL:
+		hcomm_link_set_state(&ll->link, HCOMM_LINK_FAILED, HCOMM_FAULT_OPTIONS,
+				     -EPROTO);
+		return;
+	}
+	mutex_lock(&peer->lock);
+	fault = peer->engine.fault;
+	mutex_unlock(&peer->lock);
+	hcomm_comm_lock(ll->link.comm);
+	link_end_as(&ll->link, &fault);
+	hcomm_comm_unlock(ll->link.comm);
+}
+
 static void local_connect(struct work_struct *work)
 {
 	struct local_link *ll = container_of(work, struct local_link, connect);
 	struct hcomm_comm *comm = ll->link.comm;
+	struct hcomm_comm_absence why;
 	struct hcomm_comm *peer;
 	struct hcomm_link *link;
-	bool stranger;
 
 	if (READ_ONCE(comm->closing) ||
 	    READ_ONCE(ll->link.state) != HCOMM_LINK_RESOLVING)
 		return;
-	peer = hcomm_comm_find(comm->uuid, comm->secret, ll->link.peer, &stranger);
-	if (stranger)
-		WRITE_ONCE(ll->stranger, true);
-	/* Not there yet: the watch calls again. */
-	if (!peer)
+	peer = hcomm_comm_find(comm, ll->link.peer, &why);
+	if (!peer) {
+		if (why.stranger)
+			WRITE_ONCE(ll->stranger, true);
+		if (why.gone) {
+			hcomm_comm_lock(comm);
+			link_end_as(&ll->link, &why.fault);
+			hcomm_comm_unlock(comm);
+		}
+		/* Else it is not there yet, and the watch calls again. */
 		return;
+	}
 	mutex_lock(&peer->link_lock);
 	link = hcomm_link_get_locked(peer, comm->par.rank, &hcomm_transport_local);
 	if (!IS_ERR(link))
 		link_pair(ll, local_of(link));
-	else if (PTR_ERR(link) == -ENOMEM)
-		hcomm_link_set_state(&ll->link, HCOMM_LINK_FAILED, HCOMM_FAULT_MEMORY,
-				     -ENOMEM);
-	else if (PTR_ERR(link) == -EHOSTUNREACH || PTR_ERR(link) == -EPROTO ||
-		 PTR_ERR(link) == -EINVAL)
-		hcomm_link_set_state(&ll->link, HCOMM_LINK_FAILED, HCOMM_FAULT_OPTIONS,
-				     -EPROTO);
 	else
-		hcomm_link_set_state(&ll->link, HCOMM_LINK_FAILED, HCOMM_FAULT_CONNECT,
-				     -ECONNREFUSED);
+		link_refused(ll, peer, PTR_ERR(link));
 	mutex_unlock(&peer->link_lock);
 	hcomm_comm_put(peer);
 }
 
-static void local_appeared(struct hcomm_comm_watch *watch)
+static void local_changed(struct hcomm_comm_watch *watch)
 {
 	queue_work(hcomm_wq, &container_of(watch, struct local_link, watch)->connect);
 }
@@ -554,7 +587,7 @@ static struct hcomm_link *local_link_alloc(struct hcomm_comm *comm, u32 peer)
 	INIT_LIST_HEAD(&ll->watch.node);
 	ll->watch.uuid = comm->uuid;
 	ll->watch.rank = peer;
-	ll->watch.appeared = local_appeared;
+	ll->watch.changed = local_changed;
 	INIT_WORK(&ll->connect, local_connect);
 	INIT_DELAYED_WORK(&ll->timeout, local_timeout);
 	return &ll->link;
@@ -594,6 +627,7 @@ static void end_stop(struct local_end *end)
 static void local_link_stop(struct hcomm_link *link)
 {
 	struct local_link *ll = local_of(link);
+	struct hcomm_fault fault;
 	struct local_end *far;
 
 	hcomm_comm_watch_del(&ll->watch);
@@ -607,13 +641,14 @@ static void local_link_stop(struct hcomm_link *link)
 	/* An engine that runs now comes to its end; then it sends no more. */
 	mutex_lock(&link->comm->lock);
 	ll->down = true;
+	fault = link->comm->engine.fault;
 	mutex_unlock(&link->comm->lock);
 	end_stop(ll->own);
 	if (!far)
 		return;
 	spin_lock(&far->lc->lock);
 	far->hangup = true;
-	far->clean = !READ_ONCE(link->comm->error);
+	far->last = fault;
 	end_ring(far);
 	spin_unlock(&far->lc->lock);
 	wait_for_completion(&far->quiet);

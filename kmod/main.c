@@ -105,6 +105,7 @@ static void __exit hcomm_module_exit(void)
 	destroy_workqueue(hcomm_end_wq);
 	destroy_workqueue(hcomm_wq);
 	transports_exit(HCOMM_NR_TRANSPORTS);
+	hcomm_comms_exit();
 	hcomm_sysfs_exit();
 }
 
