@@ -82,36 +82,39 @@ dependency() {
 			print $2; exit }'
 }
 
-fetch_stock() {
-	kind=$1 dir=$2
-	case $kind in
-	stock-6.12) image_meta=linux-image-6.12-amd64 ;;
-	stock-6.1) image_meta=linux-image-amd64 ;;
+# Sets the names of the packages that make up a kernel; fails without lists.
+resolve_stock() {
+	case $1 in
+	stock-6.12) image=linux-image-6.12-amd64 ;;
+	stock-6.1) image=linux-image-amd64 ;;
 	esac
-	image=$(dependency "$image_meta" '^linux-image-6')
-	if [ -z "$image" ]; then
-		say "reading package lists"
-		apt-get -qq update >&2 || return 1
-		image=$(dependency "$image_meta" '^linux-image-6')
-	fi
-	[ -n "$image" ] || die "there is no package $image_meta for this system"
+	image=$(dependency "$image" '^linux-image-6')
 	headers=linux-headers-${image#linux-image-}
 	common=$(dependency "$headers" '^linux-headers-.*-common$')
 	kbuild=$(dependency "$headers" '^linux-kbuild-')
-	if [ -z "$common" ] || [ -z "$kbuild" ]; then
-		die "cannot resolve what $headers depends on"
-	fi
+	[ -n "$image" ] && [ -n "$common" ] && [ -n "$kbuild" ]
+}
 
+download_stock() {
 	rm -rf "$dir.tmp"
 	mkdir -p "$dir.tmp/deb" || return 1
-	# apt may run the download as another user, who cannot write here.
-	chmod 755 "$dir.tmp" "$dir.tmp/deb"
 	say "$kind: downloading $image and its headers"
 	# shellcheck disable=SC2016
-	progress "$kind: downloading" "$dir.log" \
-		sh -c 'cd "$1" && shift && apt-get -q download "$@"' sh \
-		"$dir.tmp/deb" "$image" "$headers" "$common" "$kbuild" ||
-		return 1
+	progress "$kind: downloading" "$dir.log" sh -c \
+		'cd "$1" && shift && apt-get -q -o APT::Sandbox::User=root \
+			-o Acquire::Retries=3 download "$@"' sh \
+		"$dir.tmp/deb" "$image" "$headers" "$common" "$kbuild"
+}
+
+fetch_stock() {
+	kind=$1 dir=$2
+	if ! resolve_stock "$kind" || ! download_stock; then
+		say "reading package lists"
+		apt-get -qq update >&2 || return 1
+		resolve_stock "$kind" ||
+			die "this system has no package for $kind"
+		download_stock || return 1
+	fi
 	for deb in "$dir.tmp"/deb/*.deb; do
 		progress "$kind: unpacking ${deb##*/}" "$dir.log" \
 			dpkg -x "$deb" "$dir.tmp" || return 1

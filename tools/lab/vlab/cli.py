@@ -258,14 +258,11 @@ def command_console(args, state):
     if not args.follow:
         sys.stdout.write(console.read(path))
         return 0
-    offset = 0
-    while state.owned():
-        text = console.read(path, offset)
-        offset += len(text.encode()) if text else 0
-        offset = max(offset, 0)
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        time.sleep(0.3)
+    with open(path, "rb") as log:
+        while state.owned():
+            sys.stdout.write(console.clean(log.read()))
+            sys.stdout.flush()
+            time.sleep(0.3)
     return 0
 
 
