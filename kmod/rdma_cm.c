@@ -117,9 +117,11 @@ static void hcomm_rdma_route_resolved(struct hcomm_rdma_conn *conn)
 		hcomm_rdma_set_state(conn, HCOMM_LINK_CONNECTING);
 		ret = rdma_connect_locked(conn->id, &param);
 	}
+	/* Where a connect is synchronous so is a refusal. */
 	if (ret)
 		hcomm_rdma_conn_lose(conn, HCOMM_FAULT_CONNECT,
-				     hcomm_rdma_connect_error(ret), false);
+				     hcomm_rdma_connect_error(ret),
+				     ret == -ECONNREFUSED);
 }
 
 static void hcomm_rdma_addr_resolved(struct hcomm_rdma_conn *conn)

@@ -10,7 +10,7 @@
 #include "core/wire.h"
 #include "rdma.h"
 
-#define HCOMM_RDMA_POLL_BATCH	16
+#define HCOMM_RDMA_POLL_BATCH	8	/* on the stack */
 
 /* ------------------------------------------------------------------- receives */
 
