@@ -268,7 +268,7 @@ static int link_verdict(struct hcomm_link *link)
 	case HCOMM_LINK_READY:
 		return 0;
 	case HCOMM_LINK_CLOSED:
-		return -EPIPE;
+		return READ_ONCE(comm->error) ?: -EPIPE;
 	case HCOMM_LINK_FAILED:
 		return READ_ONCE(comm->error) ?: READ_ONCE(link->error) ?: -ECONNRESET;
 	default:
