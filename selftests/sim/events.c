@@ -76,6 +76,9 @@ void events_exit(struct sim *sim)
 {
 	struct sim_event *ev;
 
+	/* Burying the dead may have made some that never happen. */
+	while ((ev = event_pop(sim)))
+		event_free(sim, ev);
 	while ((ev = sim->free_events)) {
 		sim->free_events = (struct sim_event *)ev->node.next;
 		free(ev);

@@ -508,7 +508,6 @@ static struct sim_end *new_end(struct sim *sim, u32 rank, u32 peer)
 
 static void free_end(struct sim_end *end)
 {
-	hcomm_elink_exit(&end->el);
 	free(end->grants);
 	free(end);
 }
@@ -525,8 +524,10 @@ struct sim_end *fabric_connect(struct sim *sim, u32 rank, u32 peer)
 	a = new_end(sim, rank, peer);
 	b = a ? new_end(sim, peer, rank) : NULL;
 	if (!b) {
-		if (a)
+		if (a) {
+			hcomm_elink_exit(&a->el);
 			free_end(a);
+		}
 		return NULL;
 	}
 	a->peer = b;
@@ -580,6 +581,10 @@ void fabric_exit(struct sim *sim)
 {
 	u32 i;
 
+	/* What an end still holds came from its peer. */
+	for (i = 0; sim->ends && i <= sim->ends_mask; i++)
+		if (sim->ends[i])
+			hcomm_elink_exit(&sim->ends[i]->el);
 	for (i = 0; sim->ends && i <= sim->ends_mask; i++)
 		if (sim->ends[i])
 			free_end(sim->ends[i]);
