@@ -11,9 +11,21 @@
 /* failures that a rank explains, per group */
 #define MAX_EXPLAINED	5
 
+static const struct part {
+	const char *name;
+	void (*run)(struct test *t);
+} parts[] = {
+	{ "barrier", test_barrier },
+	{ "p2p", test_p2p },
+	{ "collectives", test_collectives },
+	{ "rounding", test_rounding },
+	{ "memory", test_memory },
+	{ "async", test_async },
+};
+
 struct options {
+	const struct part *only;
 	bool all;
-	bool verbose;
 	uint64_t local;
 	uint64_t max_bytes;
 };
@@ -24,20 +36,18 @@ static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "Every operation with every type, reduction, root and size, not only a sample", 0 },
 	{ "local", 'n', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
 	{ "max-size", 'e', "SIZE", 0, "Largest message (default: 4M)", 0 },
-	{ "verbose", 'v', NULL, 0, "Show progress", 0 },
+	{ "only", 'o', "PART", 0, "Only this part: barrier, p2p, collectives, rounding, memory, async", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *opt = state->input;
+	size_t i;
 
 	switch (key) {
 	case 'a':
 		opt->all = true;
-		return 0;
-	case 'v':
-		opt->verbose = true;
 		return 0;
 	case 'n':
 		if (!parse_number(arg, 1024, &opt->local) || !opt->local)
@@ -49,6 +59,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		    opt->max_bytes > 1ull << 30)
 			argp_error(state, "--max-size %s: use a size up to 1G",
 				   arg);
+		return 0;
+	case 'o':
+		for (i = 0; i < ARRAY_SIZE(parts); i++) {
+			if (!strcmp(arg, parts[i].name))
+				opt->only = &parts[i];
+		}
+		if (!opt->only)
+			argp_error(state, "--only %s: see --help", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "no arguments are expected");
@@ -92,6 +110,7 @@ void group_begin(struct test *t)
 {
 	t->checks = 0;
 	t->wrong = 0;
+	t->begin = now_ns();
 }
 
 void check_result(struct test *t, bool ok, const char *fmt, ...)
@@ -127,8 +146,9 @@ void group_end(struct test *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	printf("%s  %-40s %6u checks", *wrong || t->wrong ? "FAIL" : "PASS",
-	       text, t->checks);
+	printf("%s  %-40s %6u checks %7.2f s",
+	       *wrong || t->wrong ? "FAIL" : "PASS", text, t->checks,
+	       (double)(now_ns() - t->begin) / 1e9);
 	if (*wrong)
 		printf(", %u wrong over all ranks", *wrong);
 	printf("\n");
@@ -148,8 +168,8 @@ static void allocate(struct test *t)
 static int run_tests(const struct options *opt, struct comm_list *before)
 {
 	struct test t = {
-		.all = opt->all, .verbose = opt->verbose,
-		.max_bytes = opt->max_bytes, .chunk = 256 << 10, .eager = 4096,
+		.all = opt->all, .max_bytes = opt->max_bytes,
+		.chunk = 256 << 10, .eager = 4096,
 	};
 	uint64_t start = now_ns();
 	struct facts facts;
@@ -175,12 +195,10 @@ static int run_tests(const struct options *opt, struct comm_list *before)
 		fflush(stdout);
 	}
 
-	test_barrier(&t);
-	test_p2p(&t);
-	test_collectives(&t);
-	test_rounding(&t);
-	test_memory(&t);
-	test_async(&t);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!opt->only || opt->only == &parts[i])
+			parts[i].run(&t);
+	}
 	facts_print_links(&facts, &t);
 
 	must(hcommBarrier(COMM_WORLD), "Barrier");

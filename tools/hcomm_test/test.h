@@ -34,7 +34,6 @@ enum coll {
  * @size: number of ranks
  * @local_rank: number on this node
  * @all: every combination, not a sample
- * @verbose: report what is checked
  * @max_bytes: largest message
  * @chunk: chunk size of the communicator
  * @eager: its eager size
@@ -44,6 +43,7 @@ enum coll {
  * @calls: collectives so far; the same on all ranks
  * @checks: checks of the group, on this rank
  * @wrong: how many of them failed on this rank
+ * @begin: when the group began
  * @passed: groups that passed
  * @failed: groups that did not
  */
@@ -52,7 +52,6 @@ struct test {
 	unsigned int size;
 	unsigned int local_rank;
 	bool all;
-	bool verbose;
 	uint64_t max_bytes;
 	uint64_t chunk;
 	uint64_t eager;
@@ -62,6 +61,7 @@ struct test {
 	unsigned int calls;
 	unsigned int checks;
 	unsigned int wrong;
+	uint64_t begin;
 	unsigned int passed;
 	unsigned int failed;
 };
