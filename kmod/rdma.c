@@ -393,7 +393,6 @@ static void hcomm_rdma_exit(void)
 {
 	hcomm_rdma_dev_exit();
 	destroy_workqueue(hcomm_rdma_wq);
-	rcu_barrier();
 }
 
 static const struct hcomm_link_ops hcomm_rdma_link_ops = {

@@ -40,6 +40,7 @@
 
 #define HCOMM_RDMA_MAX_PENDING		64	/* incoming handshakes at a time */
 #define HCOMM_RDMA_HANDSHAKE_MS		15000	/* limit of one of them */
+#define HCOMM_RDMA_CROWDED_MS		1000	/* limit when there are too many */
 #define HCOMM_RDMA_RETRY_MIN_MS		50	/* back-off after a refusal */
 #define HCOMM_RDMA_RETRY_MAX_MS		1000
 #define HCOMM_RDMA_REG_BATCH		16	/* registrations in flight per QP */
@@ -296,6 +297,7 @@ struct hcomm_rdma_link;
  * @node: in rc->conns
  * @listed: may be put into rc->ready (rc->lock)
  * @pending: counted in rc->npending (rc->lock)
+ * @born: jiffies when it was made
  * @dev_node: in dev->conns
  * @ready: in rc->ready: to be polled; empty: armed
  * @events: enum hcomm_rdma_event
@@ -358,6 +360,7 @@ struct hcomm_rdma_conn {
 	struct list_head node;
 	bool listed;
 	bool pending;
+	unsigned long born;
 	struct list_head dev_node;
 	struct list_head ready;
 	unsigned long events;

@@ -120,6 +120,26 @@ static void hcomm_rdma_conn_reap_work(struct work_struct *work)
 	hcomm_rdma_conn_put(conn);
 }
 
+/*
+ * Too many incoming handshakes: the oldest goes if it had time enough.  So who
+ * only occupies places can't keep a rank away for long.  rc->lock is held.
+ */
+static struct hcomm_rdma_conn *hcomm_rdma_conn_victim(struct hcomm_rdma_comm *rc)
+{
+	struct hcomm_rdma_conn *conn;
+
+	lockdep_assert_held(&rc->lock);
+	list_for_each_entry(conn, &rc->conns, node) {
+		if (!conn->pending || test_bit(HCOMM_RDMA_EV_LOST, &conn->events))
+			continue;
+		if (time_before(jiffies, conn->born + msecs_to_jiffies(HCOMM_RDMA_CROWDED_MS)))
+			return NULL;
+		kref_get(&conn->ref);
+		return conn;
+	}
+	return NULL;
+}
+
 /**
  * hcomm_rdma_conn_new - make a connection
  * @rc: communicator's part
@@ -135,7 +155,7 @@ struct hcomm_rdma_conn *hcomm_rdma_conn_new(struct hcomm_rdma_comm *rc,
 					    struct hcomm_rdma_link *rl, u32 peer,
 					    struct rdma_cm_id *id)
 {
-	struct hcomm_rdma_conn *conn;
+	struct hcomm_rdma_conn *conn, *victim = NULL;
 	int ret = 0;
 
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
@@ -146,6 +166,7 @@ struct hcomm_rdma_conn *hcomm_rdma_conn_new(struct hcomm_rdma_comm *rc,
 	conn->link = rl;
 	conn->peer = peer;
 	conn->id = id;
+	conn->born = jiffies;
 	conn->active = rl;
 	mutex_init(&conn->qp_lock);
 	mutex_init(&conn->reg_lock);
@@ -168,6 +189,7 @@ struct hcomm_rdma_conn *hcomm_rdma_conn_new(struct hcomm_rdma_comm *rc,
 		ret = -ESHUTDOWN;
 	} else if (!rl && rc->npending >= HCOMM_RDMA_MAX_PENDING) {
 		ret = -EBUSY;
+		victim = hcomm_rdma_conn_victim(rc);
 	} else {
 		kref_get(&conn->ref);
 		list_add_tail(&conn->node, &rc->conns);
@@ -177,6 +199,10 @@ struct hcomm_rdma_conn *hcomm_rdma_conn_new(struct hcomm_rdma_comm *rc,
 		rc->npending += conn->pending;
 	}
 	spin_unlock_irq(&rc->lock);
+	if (victim) {
+		hcomm_rdma_conn_lose(victim, HCOMM_FAULT_CONNECT, -ETIMEDOUT, false);
+		hcomm_rdma_conn_put(victim);
+	}
 	if (ret) {
 		hcomm_rdma_conn_put(conn);
 		return ERR_PTR(ret);
