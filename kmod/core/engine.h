@@ -21,8 +21,9 @@
  * order, GRANTs on a link and staging slots are given in step order, each run
  * has a reserved staging slot and its own window on every link, and a REQ needs
  * no slot.  So whatever is held back waits for a lower step, never for a higher
- * one.  Programs that would finish if every rank ran its steps one by one, with
- * sends that never block, finish here.
+ * one.  Programs finish here if there is one order of the steps of all ranks in
+ * which each rank's steps come in their order, each RECV after its SEND, and what
+ * depends on a SEND after the RECV: a SEND may wait for its RECV to be ready.
  *
  * Why queues have fixed sizes.  Towards one engine there can be in flight on
  * one link at most: eager_slots EAGER under credit, and per run one EAGER under
