@@ -293,7 +293,9 @@ static void check_op(struct test *t, struct call *call)
 				t->seed, t->size);
 	n = test_sizes(t, sizes);
 	for (i = 0; i < n; i++) {
-		if (!large && sizes[i] > 2 * t->chunk)
+		/* of a sample, one type has all sizes */
+		if (!large && (sizes[i] > 2 * t->chunk || sizes[i] == t->eager ||
+			       !sizes[i]))
 			continue;
 		call->count = count_of(t, call, sizes[i]);
 		check_size(t, call, &patterns);
@@ -309,11 +311,18 @@ static bool wants_op(const struct test *t, const struct call *call)
 	       (unsigned int)call->op == 1 + (unsigned int)call->dtype % 3;
 }
 
-/* what only moves needs a type of each width */
+/*
+ * In a sample, the reductions but the first share the types; and what only moves
+ * needs a type of each width.
+ */
 static bool wants_dtype(const struct test *t, const struct call *call)
 {
-	return t->all || reduces(call->coll) || call->dtype == hcommInt8 ||
-	       call->dtype == hcommFloat16 || call->dtype == hcommFloat32 ||
+	if (t->all || call->dtype == hcommFloat32 ||
+	    call->coll == COLL_ALLREDUCE)
+		return true;
+	if (reduces(call->coll))
+		return call->dtype % 2 == call->coll % 2;
+	return call->dtype == hcommInt8 || call->dtype == hcommFloat16 ||
 	       call->dtype == hcommFloat64;
 }
 

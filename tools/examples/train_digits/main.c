@@ -477,7 +477,7 @@ static const struct argp_option option_table[] = {
 	{ "single", 's', NULL, 0, "Train in this process alone, without hcomm, and write a table of the epochs", 0 },
 	{ "reference", 'R', "FILE", 0, "Compare with this table of a --single run (default: rank 0 makes the run itself, first)", 0 },
 	{ "output", 'o', "FILE", 0, "Write the table there", 0 },
-	{ "epochs", 'e', "N", 0, "Number of epochs (default: 16)", 0 },
+	{ "epochs", 'e', "N", 0, "Number of epochs (default: 12)", 0 },
 	{ "batch", 'b', "ROWS", 0, "Rows of a batch, over all ranks (default: 64)", 0 },
 	{ "seed", 'S', "N", 0, "Seed of weights and shuffles (default: 1)", 0 },
 	{ "rate", 'r', "X", 0, "Learning rate (default: 0.05)", 0 },
@@ -570,7 +570,7 @@ static const struct argp argp = {
 int main(int argc, char **argv)
 {
 	struct options opt = {
-		.epochs = 16, .batch = 64, .seed = 1, .rate = 0.05,
+		.epochs = 12, .batch = 64, .seed = 1, .rate = 0.05,
 		.momentum = 0.9, .wanted = 0.9,
 	};
 	struct digits digits;
