@@ -53,8 +53,8 @@ on_two() {
 	port=$((port + 1))
 	tools/lab/lab run --name "$lab" --all -q --timeout 400 --cwd "$PWD" \
 		--env HCOMM_SECRET=api-test -- \
-		sh -c 'build/bin/hcomm_run -n "$1" --node "$LAB_NODE/$LAB_NODES" \
-			--root "${LAB_ADDRS%% *}:$2" "${@:3}"' sh "$ranks" "$port" "$@" \
+		bash -c 'build/bin/hcomm_run -n "$1" --node "$LAB_NODE/$LAB_NODES" \
+			--root "${LAB_ADDRS%% *}:$2" "${@:3}"' job "$ranks" "$port" "$@" \
 		>"$out/$n.log" 2>&1 || rc=$?
 	result $rc "$name" "$out/$((n)).log"
 }

@@ -49,8 +49,8 @@ job() {
 	local port=$1
 	shift
 	tools/lab/lab run --name "$LAB" --all -q --cwd "$PWD" --env HCOMM_SECRET="$secret" -- \
-		sh -c 'build/bin/hcomm_run -n "$1" --node "$LAB_NODE/$LAB_NODES" \
-			--root "${LAB_ADDRS%% *}:$2" "${@:3}"' sh "$RANKS" "$port" "$@"
+		bash -c 'build/bin/hcomm_run -n "$1" --node "$LAB_NODE/$LAB_NODES" \
+			--root "${LAB_ADDRS%% *}:$2" "${@:3}"' job "$RANKS" "$port" "$@"
 }
 rc=0
 say "the first program, on one node and across two"
