@@ -394,9 +394,11 @@ static void comm_end(struct hcomm_comm *comm)
 	comm->dead = true;
 	hcomm_comm_unlock(comm);
 	hcomm_links_free(comm);
-	hcomm_for_each_transport(t, i)
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
 		if (hcomm_comm_uses(comm, t))
 			t->comm_exit(comm);
+	}
 	cancel_work_sync(&comm->work);
 	hcomm_sysfs_remove(&comm->dev);
 	table_bury(comm);
@@ -582,7 +584,8 @@ static int comm_start_transports(struct hcomm_comm *comm)
 
 	/* What is not started is not used: neither polled nor ended. */
 	comm->transports = 0;
-	hcomm_for_each_transport(t, i) {
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
 		if (!(allowed & t->id))
 			continue;
 		ret = t->comm_init(comm);

@@ -31,9 +31,6 @@ static inline bool hcomm_comm_uses(const struct hcomm_comm *comm,
 	return comm->transports & t->id;
 }
 
-#define hcomm_for_each_transport(t, i)					\
-	for ((i) = 0; (i) < HCOMM_NR_TRANSPORTS && ((t) = hcomm_transports[i]); (i)++)
-
 /* run.c */
 /**
  * hcomm_comm_run - one round of the engine

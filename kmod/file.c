@@ -79,7 +79,6 @@ static int hcomm_release(struct inode *inode, struct file *file)
 static int hcomm_ioctl_info(struct hcomm_cmd *cmd)
 {
 	struct hcomm_info *arg = cmd->data;
-	const struct hcomm_transport *t;
 	u32 i;
 
 	if (arg->pad)
@@ -87,8 +86,8 @@ static int hcomm_ioctl_info(struct hcomm_cmd *cmd)
 	arg->abi_version = HCOMM_ABI_VERSION;
 	arg->features = hcomm_reduce_simd() ? HCOMM_FEATURE_SIMD : 0;
 	arg->transports = 0;
-	hcomm_for_each_transport(t, i)
-		arg->transports |= t->id;
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++)
+		arg->transports |= hcomm_transports[i]->id;
 	memcpy(arg->node_id, hcomm_node_id, sizeof(arg->node_id));
 	arg->max_steps = HCOMM_MAX_STEPS;
 	arg->max_deps = HCOMM_MAX_DEPS;
@@ -122,13 +121,11 @@ union hcomm_cmd_buffer {
 
 /**
  * struct hcomm_ioctl_op - an entry of the table
- * @cmd: ioctl number
  * @size: size of the struct here
  * @min_size: size in the first version that had it
  * @execute: does it
  */
 struct hcomm_ioctl_op {
-	unsigned int cmd;
 	u32 size;
 	u32 min_size;
 	int (*execute)(struct hcomm_cmd *cmd);
@@ -136,7 +133,6 @@ struct hcomm_ioctl_op {
 
 #define IOCTL_OP(_cmd, _fn, _struct, _last)				\
 	[_IOC_NR(_cmd) - HCOMM_CMD_BASE] = {				\
-		.cmd = _cmd,						\
 		.size = sizeof(_struct),				\
 		.min_size = offsetofend(_struct, _last),		\
 		.execute = _fn,						\
@@ -176,11 +172,9 @@ static long hcomm_ioctl(struct file *file, unsigned int nr, unsigned long arg)
 	unsigned int i = _IOC_NR(nr);
 	int ret;
 
-	if (i < HCOMM_CMD_BASE || i >= HCOMM_CMD_END)
+	if (i < HCOMM_CMD_BASE || i >= HCOMM_CMD_END || nr != _IO(HCOMM_IOC_MAGIC, i))
 		return -ENOTTY;
 	op = &hcomm_ioctl_ops[i - HCOMM_CMD_BASE];
-	if (op->cmd != nr)
-		return -ENOTTY;
 	if (get_user(cmd.usize, (u32 __user *)cmd.ubuf))
 		return -EFAULT;
 	if (cmd.usize < op->min_size)

@@ -52,7 +52,8 @@ static int transports_init(void)
 	int ret;
 	u32 i;
 
-	hcomm_for_each_transport(t, i) {
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
 		ret = t->init ? t->init() : 0;
 		if (ret) {
 			pr_err("transport %s does not start: %d\n", t->name, ret);

@@ -82,16 +82,20 @@ bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
 	/* What is kicked from here on sets kicks again. */
 	smp_mb();
 	hcomm_link_news(comm);
-	hcomm_for_each_transport(t, i)
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
 		if (hcomm_comm_uses(comm, t) && t->comm_poll(comm, budget))
 			more = true;
+	}
 	if (hcomm_engine_run(&comm->engine, budget))
 		more = true;
 	if (more || !arm)
 		return more;
-	hcomm_for_each_transport(t, i)
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
 		if (hcomm_comm_uses(comm, t) && t->comm_arm(comm))
 			more = true;
+	}
 	return more;
 }
 

@@ -15,16 +15,16 @@ static struct class hcomm_class = {
 	.name = "hcomm",
 };
 
-#define HCOMM_ATTR(_owner, _name, _fmt, _value)					\
-static ssize_t _owner##_##_name##_show(struct device *dev,			\
-				       struct device_attribute *attr, char *buf) \
+#define ATTR_OF(_kind, _name, _fmt, _value)					\
+static ssize_t _kind##_##_name##_show(struct device *dev,			\
+				      struct device_attribute *attr, char *buf)	\
 {										\
-	struct hcomm_##_owner *_owner = dev_get_drvdata(dev);			\
+	struct hcomm_##_kind *this = dev_get_drvdata(dev);			\
 										\
 	return sysfs_emit(buf, _fmt "\n", _value);				\
 }										\
-static struct device_attribute _owner##_##_name =				\
-	__ATTR(_name, 0444, _owner##_##_name##_show, NULL)
+static struct device_attribute _kind##_##_name =				\
+	__ATTR(_name, 0444, _kind##_##_name##_show, NULL)
 
 /* ---------------------------------------------------------------- communicators */
 
@@ -55,25 +55,29 @@ static const char *comm_condition(struct hcomm_comm *comm)
 	return READ_ONCE(comm->closing) ? "closing" : "active";
 }
 
-HCOMM_ATTR(comm, uuid, "%pUb", comm->uuid);
-HCOMM_ATTR(comm, rank, "%u", comm->par.rank);
-HCOMM_ATTR(comm, size, "%u", comm->par.nranks);
-HCOMM_ATTR(comm, state, "%s", comm_condition(comm));
-HCOMM_ATTR(comm, fault, "%s", fault_name(READ_ONCE(comm->engine.fault.reason)));
-HCOMM_ATTR(comm, fault_error, "%d", READ_ONCE(comm->engine.fault.error));
-HCOMM_ATTR(comm, fault_rank, "%d",
-	   READ_ONCE(comm->error) ? (int)READ_ONCE(comm->engine.fault.rank) : -1);
-HCOMM_ATTR(comm, chunk_size, "%u", comm->par.chunk_size);
-HCOMM_ATTR(comm, eager_size, "%u", comm->par.eager_size);
-HCOMM_ATTR(comm, eager_slots, "%u", comm->par.eager_slots);
-HCOMM_ATTR(comm, window, "%u", comm->par.window);
-HCOMM_ATTR(comm, runs_max, "%u", comm->par.max_runs);
-HCOMM_ATTR(comm, runs_active, "%u", READ_ONCE(comm->engine.nruns));
-HCOMM_ATTR(comm, runs_failed, "%llu", READ_ONCE(comm->runs_failed));
-HCOMM_ATTR(comm, refused, "%lld", atomic64_read(&comm->refused));
-HCOMM_ATTR(comm, launches, "%llu", READ_ONCE(comm->launches));
-HCOMM_ATTR(comm, bytes_copied, "%llu", READ_ONCE(comm->bytes_copied));
-HCOMM_ATTR(comm, bytes_reduced, "%llu", READ_ONCE(comm->bytes_reduced));
+static int comm_fault_rank(struct hcomm_comm *comm)
+{
+	return READ_ONCE(comm->error) ? (int)READ_ONCE(comm->engine.fault.rank) : -1;
+}
+
+ATTR_OF(comm, uuid, "%pUb", this->uuid);
+ATTR_OF(comm, rank, "%u", this->par.rank);
+ATTR_OF(comm, size, "%u", this->par.nranks);
+ATTR_OF(comm, state, "%s", comm_condition(this));
+ATTR_OF(comm, fault, "%s", fault_name(READ_ONCE(this->engine.fault.reason)));
+ATTR_OF(comm, fault_error, "%d", READ_ONCE(this->engine.fault.error));
+ATTR_OF(comm, fault_rank, "%d", comm_fault_rank(this));
+ATTR_OF(comm, chunk_size, "%u", this->par.chunk_size);
+ATTR_OF(comm, eager_size, "%u", this->par.eager_size);
+ATTR_OF(comm, eager_slots, "%u", this->par.eager_slots);
+ATTR_OF(comm, window, "%u", this->par.window);
+ATTR_OF(comm, runs_max, "%u", this->par.max_runs);
+ATTR_OF(comm, runs_active, "%u", READ_ONCE(this->engine.nruns));
+ATTR_OF(comm, runs_failed, "%llu", READ_ONCE(this->runs_failed));
+ATTR_OF(comm, refused, "%lld", atomic64_read(&this->refused));
+ATTR_OF(comm, launches, "%llu", READ_ONCE(this->launches));
+ATTR_OF(comm, bytes_copied, "%llu", READ_ONCE(this->bytes_copied));
+ATTR_OF(comm, bytes_reduced, "%llu", READ_ONCE(this->bytes_reduced));
 
 static struct attribute *comm_attrs[] = {
 	&comm_uuid.attr,
@@ -109,20 +113,20 @@ static struct hcomm_link_info link_facts(struct hcomm_link *link)
 	return info;
 }
 
-HCOMM_ATTR(link, peer, "%u", link->peer);
-HCOMM_ATTR(link, state, "%s", hcomm_link_state_name(READ_ONCE(link->state)));
-HCOMM_ATTR(link, transport, "%s", link->transport->name);
-HCOMM_ATTR(link, device, "%s", link_facts(link).device);
-HCOMM_ATTR(link, qp_num, "%u", link_facts(link).qp_num);
-HCOMM_ATTR(link, qp_state, "%s", link_facts(link).qp_state);
-HCOMM_ATTR(link, mtu, "%u", link_facts(link).mtu);
-HCOMM_ATTR(link, rtt_ns, "%llu", READ_ONCE(link->rtt_ns));
-HCOMM_ATTR(link, tx_bytes, "%llu", READ_ONCE(link->stats.tx_bytes));
-HCOMM_ATTR(link, tx_msgs, "%llu", READ_ONCE(link->stats.tx_msgs));
-HCOMM_ATTR(link, rx_bytes, "%llu", READ_ONCE(link->stats.rx_bytes));
-HCOMM_ATTR(link, rx_msgs, "%llu", READ_ONCE(link->stats.rx_msgs));
-HCOMM_ATTR(link, retries, "%llu", READ_ONCE(link->stats.retries));
-HCOMM_ATTR(link, errors, "%llu", READ_ONCE(link->stats.errors));
+ATTR_OF(link, peer, "%u", this->peer);
+ATTR_OF(link, state, "%s", hcomm_link_state_name(READ_ONCE(this->state)));
+ATTR_OF(link, transport, "%s", this->transport->name);
+ATTR_OF(link, device, "%s", link_facts(this).device);
+ATTR_OF(link, qp_num, "%u", link_facts(this).qp_num);
+ATTR_OF(link, qp_state, "%s", link_facts(this).qp_state);
+ATTR_OF(link, mtu, "%u", link_facts(this).mtu);
+ATTR_OF(link, rtt_ns, "%llu", READ_ONCE(this->rtt_ns));
+ATTR_OF(link, tx_bytes, "%llu", READ_ONCE(this->stats.tx_bytes));
+ATTR_OF(link, tx_msgs, "%llu", READ_ONCE(this->stats.tx_msgs));
+ATTR_OF(link, rx_bytes, "%llu", READ_ONCE(this->stats.rx_bytes));
+ATTR_OF(link, rx_msgs, "%llu", READ_ONCE(this->stats.rx_msgs));
+ATTR_OF(link, retries, "%llu", READ_ONCE(this->stats.retries));
+ATTR_OF(link, errors, "%llu", READ_ONCE(this->stats.errors));
 
 static struct attribute *link_attrs[] = {
 	&link_peer.attr,
