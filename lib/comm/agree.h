@@ -38,7 +38,7 @@ struct hcomm_card {
 };
 
 /**
- * struct hcomm_ready - rounds 2 and 3: a rank did its part
+ * struct hcomm_ready - rounds 2 to 4: a rank did its part
  * @addr: where it listens
  * @status: hcommResult_t
  * @text: what failed

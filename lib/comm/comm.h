@@ -140,10 +140,11 @@ struct hcomm_comm {
  * @opts: options
  * @out: out: communicator
  *
- * Agreement, over the bootstrap, in three rounds: (1) versions, options, nodes
+ * Agreement, over the bootstrap, in four rounds: (1) versions, options, nodes
  * and failures so far; if they allow it, each makes its COMM; (2) where it
- * listens, or what failed; each tells its kernel about the peers; (3) all are
- * ready.  A failure of one rank is an error on all, and names it.
+ * listens, or what failed; each tells its kernel about the peers; (3) all know
+ * them; unless they are many, the links are made; (4) all are ready.  A failure
+ * of one rank is an error on all, and names it.
  */
 hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
 				uint32_t rank, uint32_t nranks,

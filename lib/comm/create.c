@@ -11,6 +11,13 @@
 #include "agree.h"
 #include "nic.h"
 
+/*
+ * Up to so many ranks, all links are made now: a bad one is an error here, not of
+ * some later call, a fault reaches everybody at once, and no rank's link waits for
+ * a peer that computes.  With more, links are made when a call first needs them.
+ */
+#define ALL_LINKS_RANKS		32u
+
 #define SYSFS_INFINIBAND	"/sys/class/infiniband"
 
 static void read_boot_id(uint8_t id[16])
@@ -164,6 +171,39 @@ static hcommResult_t tell_peers(struct hcomm_comm *comm,
 		     HCOMM_SUCCESS;
 }
 
+static hcommResult_t make_links(struct hcomm_comm *comm,
+				const struct hcomm_card *cards)
+{
+	struct hcomm_link_open arg = {
+		.size = sizeof(arg),
+		.comm_id = comm->id,
+	};
+	uint32_t i, pass;
+	int err;
+
+	if (comm->nranks > ALL_LINKS_RANKS)
+		return HCOMM_SUCCESS;
+	/* begin them all, then wait for each */
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < comm->nranks; i++) {
+			if (i == comm->rank)
+				continue;
+			arg.peer = i;
+			arg.timeout_ms = pass ? 0 : 1;
+			err = hcomm_dev_ioctl(HCOMM_LINK_OPEN, &arg);
+			if (!err || (!pass && err == ETIMEDOUT))
+				continue;
+			if (err == ETIMEDOUT)
+				return hcomm_fail(HCOMM_ERR_LINK,
+						  "no link to rank %u (%s) within %u ms (HCOMM_CONNECT_TIMEOUT); check the network between the two nodes, HCOMM_NIC and HCOMM_TRANSPORT",
+						  i, cards[i].host,
+						  comm->opts.connect_timeout_ms);
+			return hcomm_comm_error(comm, err, "making the links");
+		}
+	}
+	return HCOMM_SUCCESS;
+}
+
 static void show(const struct hcomm_comm *comm, const struct hcomm_card *cards)
 {
 	const struct hcomm_options *o = &comm->opts;
@@ -184,7 +224,7 @@ static void show(const struct hcomm_comm *comm, const struct hcomm_card *cards)
 			       *cards[i].nic ? cards[i].nic : "none");
 }
 
-/* rounds 2 and 3: this rank's part was done, with result @mine; all well? */
+/* rounds 2 to 4: this rank's part was done, with result @mine; all well? */
 static hcommResult_t round_ready(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
 				 const struct hcomm_card *cards,
 				 struct hcomm_ready *mine, hcommResult_t result,
@@ -219,6 +259,10 @@ static hcommResult_t establish(struct hcomm_comm *comm, struct hcomm_bootstrap *
 	ret = round_ready(comm, bs, cards, &mine, ret, all);
 	if (!ret) {
 		ret = tell_peers(comm, cards, all);
+		ret = round_ready(comm, bs, cards, &mine, ret, all);
+	}
+	if (!ret) {
+		ret = make_links(comm, cards);
 		ret = round_ready(comm, bs, cards, &mine, ret, all);
 	}
 	if (!ret)

@@ -195,6 +195,11 @@ const char *hcommGetLastError(hcommComm_t comm);
  * MPICH and other PMI launchers; of Slurm.  Without any of them the job has one
  * rank.
  *
+ * The ranks prove to each other that they know a secret: HCOMM_SECRET, which
+ * should be random and the job's own.  Without it, the job's identity or rank 0's
+ * address takes its place.  That keeps jobs from meeting by mistake; it does not
+ * keep out somebody on the network who can guess it.
+ *
  * Once per process, by one thread.  Errors: HCOMM_ERR_ENVIRONMENT,
  * HCOMM_ERR_NO_DEVICE, HCOMM_ERR_VERSION, HCOMM_ERR_TIMEOUT, HCOMM_ERR_BOOTSTRAP,
  * HCOMM_ERR_AUTH, HCOMM_ERR_OPTIONS, HCOMM_ERR_INVALID_USAGE (a second time).
