@@ -519,28 +519,14 @@ static int run_new(struct rand_job *job, struct sim *sim, struct grun *run, u32 
 		struct grank *g = &run->ranks[r];
 		u64 total = 0;
 
-		for (i = 0; i < NSLOTS; i++) {
+		for (i = 0; i < NSLOTS; i++)
 			g->slot_len[i] = rng_range(job->rng, 1,
 				par->eager_size + par->chunk_size * rng_range(job->rng, 1, 12));
-			total += g->slot_len[i];
-		}
-		run->mem[r] = malloc(total);
-		if (!run->mem[r])
-			sim_die(sim, "out of memory");
-		rng_fill(job->rng, run->mem[r], total);
-		/* Draws may ask for any length up to the largest sink. */
-	}
-	/* Any message fits anywhere it is drawn to: the sinks are the largest. */
-	for (r = 0; r < job->nranks; r++) {
-		struct grank *g = &run->ranks[r];
-		u64 total = 0, most = 0;
-
+		/* The sink is the largest: what was sent has room somewhere. */
 		for (i = 0; i < NSLOTS; i++)
-			most = max(most, g->slot_len[i]);
-		g->slot_len[SINK] = most;
+			g->slot_len[SINK] = max(g->slot_len[SINK], g->slot_len[i]);
 		for (i = 0; i < NSLOTS; i++)
 			total += g->slot_len[i];
-		free(run->mem[r]);
 		run->mem[r] = malloc(total);
 		if (!run->mem[r])
 			sim_die(sim, "out of memory");
