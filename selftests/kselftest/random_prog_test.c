@@ -172,12 +172,13 @@ static void make_slots(const struct side *s, struct hcomm_slot *slots)
 	}
 }
 
-static int side_launch(const struct side *s, uint32_t prog, uint32_t nslots, uint64_t run)
+static int side_launch(const struct side *s, uint32_t prog, uint32_t nslots, uint64_t run,
+		       uint32_t timeout_ms)
 {
 	struct hcomm_slot slots[HCOMM_MAX_SLOTS];
 	struct hcomm_launch arg = {
 		.size = sizeof(arg), .prog_id = prog, .slots = (uintptr_t)slots,
-		.nslots = nslots, .run = run, .timeout_ms = 100,
+		.nslots = nslots, .run = run, .timeout_ms = timeout_ms,
 	};
 
 	make_slots(s, slots);
@@ -252,7 +253,8 @@ TEST_F_TIMEOUT(programs, random, LIMIT)
 		if (n == 2)
 			ASSERT_EQ(0, load(&s[1], &p[1], &arg[1]));
 		for (uint32_t i = 0; i < n && !status; i++) {
-			status = side_launch(&s[i], arg[i].out_prog_id, p[i].nslots, k);
+			status = side_launch(&s[i], arg[i].out_prog_id, p[i].nslots, k,
+					     damaged ? 100 : 15000);
 			launched += !status;
 			refused += status == -ERANGE;
 			if (status)
