@@ -69,10 +69,12 @@ def launch(data):
 def idle(data):
     table(f"{data['communicators']} idle communicators of {data['ranks']} "
           f"ranks, {data['seconds']} s",
-          ["", "node busy ms", "context switches"],
-          [["with them", f"{data['busy_ms']:.0f}", f"{data['switches']:.0f}"],
-           ["without", f"{data['busy_ms_without']:.0f}",
-            f"{data['switches_without']:.0f}"]])
+          ["", "CPU ms, all threads", "context switches", "interrupts"],
+          [["with them", f"{data['cpu_ms']:.1f}", f"{data['switches']:.0f}",
+            f"{data['interrupts']:.0f}"],
+           ["without", f"{data['cpu_ms_without']:.1f}",
+            f"{data['switches_without']:.0f}",
+            f"{data['interrupts_without']:.0f}"]])
 
 
 def main(directory):
