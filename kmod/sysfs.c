@@ -55,7 +55,7 @@ static const char *comm_condition(struct hcomm_comm *comm)
 	return READ_ONCE(comm->closing) ? "closing" : "active";
 }
 
-static int comm_fault_rank(struct hcomm_comm *comm)
+static int rank_at_fault(struct hcomm_comm *comm)
 {
 	return READ_ONCE(comm->error) ? (int)READ_ONCE(comm->engine.fault.rank) : -1;
 }
@@ -66,7 +66,7 @@ ATTR_OF(comm, size, "%u", this->par.nranks);
 ATTR_OF(comm, state, "%s", comm_condition(this));
 ATTR_OF(comm, fault, "%s", fault_name(READ_ONCE(this->engine.fault.reason)));
 ATTR_OF(comm, fault_error, "%d", READ_ONCE(this->engine.fault.error));
-ATTR_OF(comm, fault_rank, "%d", comm_fault_rank(this));
+ATTR_OF(comm, fault_rank, "%d", rank_at_fault(this));
 ATTR_OF(comm, chunk_size, "%u", this->par.chunk_size);
 ATTR_OF(comm, eager_size, "%u", this->par.eager_size);
 ATTR_OF(comm, eager_slots, "%u", this->par.eager_slots);
