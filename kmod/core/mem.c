@@ -40,8 +40,9 @@ void hcomm_mem_copy(struct hcomm_buf dst, struct hcomm_buf src, u64 len)
 		u8 *s = hcomm_mem_ptr(src.mem, src.off, &src_len);
 
 		part = min_t(u64, len, min_t(u64, dst_len, src_len));
+		/* A program may bind overlapping places: wrong data, but no more. */
 		if (d != s)
-			memcpy(d, s, part);
+			memmove(d, s, part);
 		dst.off += part;
 		src.off += part;
 		len -= part;

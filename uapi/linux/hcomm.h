@@ -566,8 +566,8 @@ struct hcomm_slot {
  * @nslots: its length, as in the program
  * @flags: HCOMM_LAUNCH_WAIT: return when the run is over (its completion is in
  *	the ring); without it, return at once
- * @run: key that the ranks of this run share; unique among the runs that are
- *	in flight between any two of them
+ * @run: key that the ranks of this run share; not in use by another run that
+ *	is in flight, nor by one of a rank's last 64 launches
  * @user_data: goes into the completion
  * @call: fingerprint
  * @timeout_ms: the run fails with HCOMM_FAULT_TIMEOUT after; 0: no limit
