@@ -22,9 +22,11 @@
 #define HCOMM_RDMA_BACKLOG	128
 #define HCOMM_RDMA_RNR_TIMER	12	/* 0.64 ms; not expected to be needed */
 
-static unsigned int rdma_retry_count = 7;
+/* Soft-RoCE takes 7 for no limit, and then a dead peer is never noticed. */
+static unsigned int rdma_retry_count = 6;
 module_param(rdma_retry_count, uint, 0644);
-MODULE_PARM_DESC(rdma_retry_count, "Transport retries of an RDMA connection, 0 to 7");
+MODULE_PARM_DESC(rdma_retry_count,
+		 "Transport retries of an RDMA connection, 0 to 7; 7 may mean for ever");
 
 static unsigned int rdma_ack_timeout;
 module_param(rdma_ack_timeout, uint, 0644);
