@@ -15,8 +15,8 @@ hcomm_perf_SRC := $(wildcard tools/hcomm_perf/*.c) $(TOOLS_COMMON)
 hcomm_run_SRC := $(wildcard tools/hcomm_run/*.c)
 first_SRC := tools/examples/first.c
 train_digits_SRC := $(wildcard tools/examples/train_digits/*.c) tools/common/util.c
-bench_idle_SRC := tools/bench/bench_idle.c tools/common/util.c
-bench_launch_SRC := tools/bench/bench_launch.c tools/common/util.c
+bench_idle_SRC := tools/bench/bench_idle.c tools/bench/tracing.c tools/common/util.c
+bench_launch_SRC := tools/bench/bench_launch.c tools/bench/tracing.c tools/common/util.c
 bench_build_SRC := tools/bench/bench_build.c tools/common/util.c
 bench_allreduce_SRC := tools/bench/bench_allreduce.c tools/common/util.c
 

@@ -10,15 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../common/util.h"
+#include "tracing.h"
 
-#define TRACING		"/sys/kernel/tracing"
 #define WARMUP		20
+
+static const char *const events[] = {
+	"raw_syscalls/sys_enter", "kmem/kmalloc", "kmem/kmem_cache_alloc",
+	"kmem/mm_page_alloc", "hcomm/hcomm_launch",
+};
 
 struct options {
 	uint64_t launches;
@@ -94,61 +97,7 @@ static const struct argp argp = {
 	       "Exit status: 1 if a launch made more than one system call, or if the module allocated memory.",
 };
 
-/* ------------------------------------------------------------------- tracefs */
-
-static char instance[128];
-
-static int open_file(const char *name, int flags)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", instance, name);
-	fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0)
-		fatal("%s: %m", path);
-	return fd;
-}
-
-static void write_file(const char *name, const char *text)
-{
-	int fd = open_file(name, O_WRONLY | O_TRUNC);
-
-	if (*text && write(fd, text, strlen(text)) < 0)
-		fatal("%s/%s: writing '%s': %m", instance, name, text);
-	close(fd);
-}
-
-static void tracing_remove(void)
-{
-	rmdir(instance);
-}
-
-static void tracing_start(void)
-{
-	static const char *const events[] = {
-		"raw_syscalls/sys_enter", "kmem/kmalloc",
-		"kmem/kmem_cache_alloc", "kmem/mm_page_alloc",
-		"hcomm/hcomm_launch",
-	};
-	char name[64];
-	size_t i;
-
-	if (access(TRACING "/instances", F_OK) &&
-	    mount("tracefs", TRACING, "tracefs", 0, NULL))
-		fatal(TRACING ": %m");
-	snprintf(instance, sizeof(instance), TRACING "/instances/bench_launch_%d",
-		 getpid());
-	if (mkdir(instance, 0700))
-		fatal("%s: %m", instance);
-	atexit(tracing_remove);
-	write_file("tracing_on", "0");
-	write_file("buffer_size_kb", "4096");
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		snprintf(name, sizeof(name), "events/%s/enable", events[i]);
-		write_file(name, "1");
-	}
-}
+/* --------------------------------------------------------------------- events */
 
 static void count_line(const char *line, bool verbose, struct counts *c)
 {
@@ -175,18 +124,13 @@ static void count_line(const char *line, bool verbose, struct counts *c)
 
 static void count_events(bool verbose, struct counts *c)
 {
-	FILE *trace = fdopen(open_file("trace", O_RDONLY), "r");
+	FILE *trace = tracing_read();
 	char line[1024];
 
 	memset(c, 0, sizeof(*c));
-	while (trace && fgets(line, sizeof(line), trace)) {
-		if (*line != '#')
-			count_line(line, verbose, c);
-		else if (strstr(line, "LOST"))
-			fatal("the trace buffer was too small");
-	}
-	if (trace)
-		fclose(trace);
+	while (tracing_line(trace, line, sizeof(line)))
+		count_line(line, verbose, c);
+	fclose(trace);
 }
 
 /* ----------------------------------------------------------------- the launches */
@@ -262,15 +206,15 @@ static int run(const struct options *opt)
 	memset(data, 0, opt->bytes);
 	launch(data, opt->bytes, WARMUP);
 	if (!rank) {
-		tracing_start();
-		on = open_file("tracing_on", O_WRONLY);
+		tracing_start(events, ARRAY_SIZE(events));
+		on = tracing_open("tracing_on", O_WRONLY);
 		snprintf(text, sizeof(text), "%ld", syscall(SYS_gettid));
-		write_file("set_event_pid", text);
+		tracing_write("set_event_pid", text);
 	}
 	window(opt, data, on, &mine);
 	if (!rank) {
-		write_file("trace", "");
-		write_file("set_event_pid", "");
+		tracing_write("trace", "");
+		tracing_write("set_event_pid", "");
 	}
 	window(opt, data, on, &node);
 	if (!rank) {

@@ -69,12 +69,13 @@ def launch(data):
 def idle(data):
     table(f"{data['communicators']} idle communicators of {data['ranks']} "
           f"ranks, {data['seconds']} s",
-          ["", "CPU ms, all threads", "context switches", "interrupts"],
+          ["", "CPU ms, all threads", "context switches", "interrupts",
+           "module ran"],
           [["with them", f"{data['cpu_ms']:.1f}", f"{data['switches']:.0f}",
-            f"{data['interrupts']:.0f}"],
+            f"{data['interrupts']:.0f}", data["ran"]],
            ["without", f"{data['cpu_ms_without']:.1f}",
             f"{data['switches_without']:.0f}",
-            f"{data['interrupts_without']:.0f}"]])
+            f"{data['interrupts_without']:.0f}", ""]])
 
 
 def main(directory):
