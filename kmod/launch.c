@@ -346,6 +346,9 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	if (ret)
 		goto err_launch;
 	ret = prepare_memory(lw.lc);
+	/* EINTR would say that the run is in flight. */
+	if (ret == -ERESTARTSYS)
+		ret = -EAGAIN;
 	if (ret)
 		goto err_launch;
 	/* For the run in flight; its report gives it back. */

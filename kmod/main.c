@@ -56,7 +56,7 @@ static int transports_init(void)
 		t = hcomm_transports[i];
 		ret = t->init ? t->init() : 0;
 		if (ret) {
-			pr_err("transport %s does not start: %d\n", t->name, ret);
+			pr_err("hcomm: transport %s does not start: %d\n", t->name, ret);
 			transports_exit(i);
 			return ret;
 		}

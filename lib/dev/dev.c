@@ -59,7 +59,7 @@ int hcomm_dev_ioctl(unsigned long cmd, void *arg)
 
 	do {
 		err = ioctl(hcomm_dev.fd, cmd, arg) ? errno : 0;
-	} while (err == EINTR && cmd != HCOMM_LAUNCH);
+	} while (err == (cmd == HCOMM_LAUNCH ? EAGAIN : EINTR));
 	return err;
 }
 

@@ -243,14 +243,14 @@ enum hcomm_fault_reason {
 	HCOMM_FAULT_PEER_DIED = 1,	/* EOWNERDEAD: its process ended */
 	HCOMM_FAULT_PEER_LEFT = 2,	/* EPIPE: it closed its communicator */
 	HCOMM_FAULT_LINK = 3,		/* ECONNRESET: the link to it broke */
-	HCOMM_FAULT_CONNECT = 4,	/* ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH: no link */
+	HCOMM_FAULT_CONNECT = 4,	/* ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH, ...: no link */
 	HCOMM_FAULT_AUTH = 5,		/* EACCES: it does not know the secret */
 	HCOMM_FAULT_OPTIONS = 6,	/* EPROTO: its options differ */
 	HCOMM_FAULT_MISMATCH = 7,	/* EBADE: it made another call */
 	HCOMM_FAULT_PROTOCOL = 8,	/* EBADMSG: it sent what it must not */
 	HCOMM_FAULT_ABORTED = 9,	/* ECANCELED: a process asked for it */
 	HCOMM_FAULT_TIMEOUT = 10,	/* ETIME: a run took longer than its limit */
-	HCOMM_FAULT_MEMORY = 11,	/* ENOMEM, EFAULT: in this kernel */
+	HCOMM_FAULT_MEMORY = 11,	/* ENOMEM, ENXIO: memory can't be reached here */
 	HCOMM_FAULT_COUNT,
 };
 
@@ -325,7 +325,7 @@ struct hcomm_info {
  * @pad: 0
  * @out_limit: out on ENOMEM by RLIMIT_MEMLOCK: the limit in bytes, else 0
  * @out_used: out on ENOMEM by RLIMIT_MEMLOCK: bytes already charged, else 0
- * @out_needed: out: bytes that this object is charged
+ * @out_needed: out on success and ENOMEM: bytes that this object is charged
  *
  * The pages stay pinned and are charged to RLIMIT_MEMLOCK (unless the caller
  * has CAP_IPC_LOCK) until the object is destroyed and the last run that uses
@@ -391,8 +391,9 @@ struct hcomm_addr {
  * chunk_size, eager_size, eager_slots, window and max_runs must be equal on
  * all ranks; links between ranks that differ fail with HCOMM_FAULT_OPTIONS.
  *
- * Errors: EINVAL (out of the ranges above), EEXIST (this rank of this uuid is
- * already here), EADDRNOTAVAIL, ENODEV (no RDMA device has @listen).
+ * Errors: EINVAL (out of the ranges above), EEXIST (this rank of this uuid and
+ * secret is already here), EADDRNOTAVAIL, EADDRINUSE, ENODEV (no RDMA device has
+ * @listen).
  */
 struct hcomm_comm_create {
 	__u32	size;
@@ -467,7 +468,8 @@ enum hcomm_link_state {
  * @out_rtt_ns: out, measured round trip (one peer)
  *
  * Errors: EINVAL (peer is no other rank), ETIMEDOUT (the link is not ready in
- * time; it is still being tried), or the communicator's fault.
+ * time; it is still being tried), EHOSTUNREACH (no transport reaches the peer),
+ * EPIPE (the peer has left), or the communicator's fault.
  */
 struct hcomm_link_open {
 	__u32	size;
@@ -528,6 +530,9 @@ struct hcomm_comm_abort {
  *
  * The memory is charged to the caller's memory cgroup.  Links to the peers
  * that the program needs begin to be made.
+ *
+ * Errors: EINVAL (err_reason; or @max_runs is above HCOMM_MAX_PROG_RUNS),
+ * EHOSTUNREACH (no transport reaches a peer, or HCOMM_COMM_PEERS is missing).
  */
 struct hcomm_prog_load {
 	__u32	size;
@@ -578,7 +583,10 @@ struct hcomm_slot {
  *
  * Errors: ENXIO (no completion ring yet), EBUSY (all runs of the program or
  * the communicator are in flight, or its ring is full of unread completions),
- * EEXIST (the run key is in flight), ERANGE (a slot is too small or outside its
+ * EEXIST (the run key is in flight), EAGAIN (a signal arrived before the run
+ * began: call again), EINTR (a signal ended the wait of HCOMM_LAUNCH_WAIT; the
+ * run is in flight), EINVAL (nslots differs), EOPNOTSUPP (queue_id), ETIMEDOUT
+ * (a link did not come up in time), ERANGE (a slot is too small or outside its
  * memory), EACCES (a written slot is bound to read-only memory), or the fault
  * of the communicator (query it).
  */
@@ -652,7 +660,7 @@ struct hcomm_ring {
  * @eventfd: eventfd that is signalled for each completion, or -1
  * @out_mmap_size: out, bytes to map
  *
- * Once per context (EBUSY after).  poll() of the context tells POLLIN while
+ * Once per context (EBUSY after).  EBADF: no such descriptor.  poll() of the context tells POLLIN while
  * the ring has unread entries.
  */
 struct hcomm_ring_setup {
