@@ -246,10 +246,18 @@ static int run(const struct options *opt)
 
 	must(hcommCommRank(COMM_WORLD, &rank), "CommRank");
 	must(hcommCommSize(COMM_WORLD, &size), "CommSize");
+	if (!rank) {
+		tracing_start(events, ARRAY_SIZE(events));
+		tracing_write("tracing_on", "1");
+	}
 	for (i = 0; i < opt->comms; i++)
 		comms[i] = make_comm(rank, size);
-	if (!rank)
-		tracing_start(events, ARRAY_SIZE(events));
+	if (!rank) {
+		tracing_write("tracing_on", "0");
+		/* links are made by work items */
+		if (!count_module())
+			fatal("the trace does not show the module at work");
+	}
 	must(hcommBarrier(COMM_WORLD), "Barrier");
 	with = watch(opt, !rank);
 	must(hcommBarrier(COMM_WORLD), "Barrier");

@@ -145,13 +145,13 @@ static void launch(void *data, uint64_t bytes, uint64_t count)
 }
 
 /* @on is -1 on ranks that do not watch */
-static void window(const struct options *opt, void *data, int on,
-		   struct counts *counts)
+static void window(const struct options *opt, void *data, uint64_t bytes,
+		   uint64_t count, int on, struct counts *counts)
 {
 	must(hcommBarrier(COMM_WORLD), "Barrier");
 	if (on >= 0 && write(on, "1", 1) != 1)
 		fatal("tracing_on: %m");
-	launch(data, opt->bytes, opt->launches);
+	launch(data, bytes, count);
 	if (on >= 0 && write(on, "0", 1) != 1)
 		fatal("tracing_on: %m");
 	if (on >= 0)
@@ -198,25 +198,33 @@ static int run(const struct options *opt)
 {
 	struct counts mine = { 0 }, node = { 0 };
 	int rank, on = -1, status = STATUS_OK;
-	char text[16];
+	char text[48];
 	void *data;
 
 	must(hcommCommRank(COMM_WORLD, &rank), "CommRank");
 	data = must_hcomm_malloc(opt->bytes + 4);
-	memset(data, 0, opt->bytes);
+	memset(data, 0, opt->bytes + 4);
 	launch(data, opt->bytes, WARMUP);
 	if (!rank) {
 		tracing_start(events, ARRAY_SIZE(events));
 		on = tracing_open("tracing_on", O_WRONLY);
-		snprintf(text, sizeof(text), "%ld", syscall(SYS_gettid));
-		tracing_write("set_event_pid", text);
 	}
-	window(opt, data, on, &mine);
+	/* A call of a new size loads a program: the trace must show that. */
+	window(opt, data, opt->bytes + 4, 1, on, &node);
+	if (!rank) {
+		if (!node.module_allocs)
+			fatal("the trace does not show allocations of the module");
+		tracing_write("trace", "");
+		snprintf(text, sizeof(text), "common_pid == %ld",
+			 syscall(SYS_gettid));
+		tracing_filter(events, ARRAY_SIZE(events), text);
+	}
+	window(opt, data, opt->bytes, opt->launches, on, &mine);
 	if (!rank) {
 		tracing_write("trace", "");
-		tracing_write("set_event_pid", "");
+		tracing_filter(events, ARRAY_SIZE(events), "0");
 	}
-	window(opt, data, on, &node);
+	window(opt, data, opt->bytes, opt->launches, on, &node);
 	if (!rank) {
 		close(on);
 		status = report(opt, &mine, &node);

@@ -61,6 +61,18 @@ void tracing_start(const char *const *events, size_t count)
 	}
 }
 
+void tracing_filter(const char *const *events, size_t count,
+		    const char *expression)
+{
+	char name[64];
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "events/%s/filter", events[i]);
+		tracing_write(name, expression);
+	}
+}
+
 FILE *tracing_read(void)
 {
 	FILE *trace = fdopen(tracing_open("trace", O_RDONLY), "r");

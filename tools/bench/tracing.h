@@ -9,7 +9,14 @@
 
 /* Makes the trace, switched off, with the events ("kmem/kmalloc"). */
 void tracing_start(const char *const *events, size_t count);
-/* a file of the trace: tracing_on, trace, set_event_pid */
+/*
+ * Record only events for which the expression is true; "0" is no filter.  (The
+ * file set_event_pid would hook into every context switch, and hot code that is
+ * patched is more than software emulation of several CPUs stands.)
+ */
+void tracing_filter(const char *const *events, size_t count,
+		    const char *expression);
+/* a file of the trace: tracing_on, trace */
 int tracing_open(const char *name, int flags);
 void tracing_write(const char *name, const char *text);
 /* Reads what was recorded: events, one per line; false at the end. */
