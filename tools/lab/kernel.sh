@@ -196,7 +196,7 @@ own_dir() {
 # Fails when an option of the fragments did not make it into .config.
 check_config() {
 	# shellcheck disable=SC2046
-	sed -n 's/^# \(CONFIG_[A-Z0-9_]*\) is not set$/\1=n/p
+	sed -n 's/^# \(CONFIG_[A-Z0-9_]*\) is not set$/\1=n/p; t
 		s/^\(CONFIG_[A-Z0-9_]*=.*\)$/\1/p' $(fragments "$1") |
 	while IFS= read -r line; do
 		case $line in
