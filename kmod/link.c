@@ -281,15 +281,25 @@ static int link_verdict(struct hcomm_link *link)
 /* 0, -ETIMEDOUT, -ERESTARTSYS, or why it can't become ready. */
 int hcomm_link_wait_ready(struct hcomm_link *link, u64 timeout_ns)
 {
+	struct hcomm_comm *comm = link->comm;
 	long left = nsecs_to_jiffies(timeout_ns) + 1;
 	int ret = -EAGAIN;
 
-	left = wait_event_interruptible_timeout(link->comm->link_wq,
+	left = wait_event_interruptible_timeout(comm->link_wq,
 						(ret = link_verdict(link)) != -EAGAIN,
 						left);
 	if (left < 0)
 		return left;
-	return ret == -EAGAIN ? -ETIMEDOUT : ret;
+	if (ret == -EAGAIN)
+		return -ETIMEDOUT;
+	if (ret && !READ_ONCE(comm->error)) {
+		/* Who is told that a link failed may ask its communicator why. */
+		hcomm_comm_lock(comm);
+		hcomm_link_news(comm);
+		hcomm_comm_unlock(comm);
+		ret = READ_ONCE(comm->error) ?: ret;
+	}
+	return ret;
 }
 
 static struct hcomm_link *first_unready(struct hcomm_comm *comm)
