@@ -55,7 +55,7 @@ void print_table_head(const struct perf *perf)
 static void print_way(const struct perf *perf, const struct line *line, int way)
 {
 	const struct timing *timing = &line->way[way];
-	double us = timing_shown(perf->opt, timing), bw = algbw(line, us);
+	double us = timing_shown(perf->opt, timing), bw = algbw(line, us), bus;
 	char wrong[24] = "N/A";
 
 	if (!line->has_way[way]) {
@@ -64,8 +64,10 @@ static void print_way(const struct perf *perf, const struct line *line, int way)
 	}
 	if (timing->wrong >= 0)
 		snprintf(wrong, sizeof(wrong), "%.0f", timing->wrong);
-	printf("  %9.*f %8.3f %8.3f %6s", us < 10000 ? 2 : 0, us, bw,
-	       bw * perf_bus_factor(perf->opt->coll, perf->size), wrong);
+	bus = bw * perf_bus_factor(perf->opt->coll, perf->size);
+	/* slow networks need the digits, fast ones do not */
+	printf("  %9.*f %8.*f %8.*f %6s", us < 10000 ? 2 : 0, us,
+	       bw < 1 ? 5 : 3, bw, bus < 1 ? 5 : 3, bus, wrong);
 }
 
 void print_line(const struct perf *perf, const struct line *line)
