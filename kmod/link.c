@@ -306,8 +306,10 @@ static struct hcomm_link *first_unready(struct hcomm_comm *comm)
 {
 	struct hcomm_link *link;
 
+	/* A peer that is done already and left had its link. */
 	list_for_each_entry(link, &comm->link_list, list)
-		if (link->started && READ_ONCE(link->state) != HCOMM_LINK_READY)
+		if (link->started && READ_ONCE(link->state) != HCOMM_LINK_READY &&
+		    READ_ONCE(link->state) != HCOMM_LINK_CLOSED)
 			return link;
 	return NULL;
 }
