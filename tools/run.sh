@@ -69,9 +69,9 @@ job 7004 build/bin/hcomm_test || rc=1
 
 say "links, as sysfs shows them while a job runs"
 job 7005 sh -c 'if [ "$HCOMM_RANK" = 0 ]; then
-		(sleep 3; cd /sys/class/hcomm && for l in */peer; do
+		(sleep 3; cd /sys/class/hcomm && for l in comm*/link*/peer; do
 			d=${l%/peer}
-			printf "%-14s" "$d"
+			printf "%-12s" "$d"
 			for a in peer transport state device qp_num mtu rtt_ns tx_bytes rx_bytes; do
 				printf " %s=%s" $a "$(cat $d/$a 2>/dev/null)"
 			done; echo
