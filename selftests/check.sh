@@ -13,7 +13,7 @@ SUITE_LIST="style build-6.12 build-6.1 reduce mem lib sim kunit kselftest-uml
 say "packages"
 tools/lab/deps.sh build rdma kernel-6.12 kernel-6.1 lab source check data || exit 1
 say "kernels (built once, kept in $CACHE)"
-tools/lab/kernel.sh stock-6.12 stock-6.1 source >"$OUT/kernels.log" 2>&1 || {
+{ tools/lab/kernel.sh stock-6.12 stock-6.1 && tools/lab/kernel.sh source; } >"$OUT/kernels.log" 2>&1 || {
 	tail -n 20 "$OUT/kernels.log"
 	exit 1
 }

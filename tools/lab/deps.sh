@@ -18,8 +18,7 @@ say() { echo "deps: $*" >&2; }
 
 packages_of() {
 	case $1 in
-	build)	echo "gcc make pkg-config libc6-dev libnuma-dev libhwloc-dev" \
-		     "kmod" ;;
+	build)	echo "gcc make pkg-config libc6-dev nettle-dev zlib1g-dev kmod" ;;
 	rdma)	echo "libibverbs-dev librdmacm-dev rdma-core ibverbs-utils" \
 		     "ibverbs-providers perftest iproute2" ;;
 	# kernel.sh unpacks the headers themselves into the cache.
@@ -30,7 +29,7 @@ packages_of() {
 	source)	echo "linux-source-6.12 gcc make flex bison bc libelf-dev" \
 		     "libssl-dev xz-utils kmod perl cpio python3" ;;
 	check)	echo "sparse clang clang-tidy libclang-rt-14-dev valgrind perl" \
-		     "shellcheck" ;;
+		     "git shellcheck" ;;
 	peers)	echo "openmpi-bin libopenmpi-dev perftest" ;;
 	data)	echo "gzip" ;;
 	*)	return 1 ;;

@@ -660,8 +660,8 @@ struct hcomm_ring {
  * @eventfd: eventfd that is signalled for each completion, or -1
  * @out_mmap_size: out, bytes to map
  *
- * Once per context (EBUSY after).  EBADF: no such descriptor.  poll() of the context tells POLLIN while
- * the ring has unread entries.
+ * Once per context (EBUSY after).  EBADF: no such descriptor.  poll() of the
+ * context tells POLLIN while the ring has unread entries.
  */
 struct hcomm_ring_setup {
 	__u32	size;
