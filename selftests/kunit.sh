@@ -24,7 +24,7 @@ cat >"$out/load.sh" <<'LOAD'
 for m in ib_core rdma_cm; do modprobe -q $m; done
 insmod "$1" || exit 1
 rmmod hcomm || exit 1
-dmesg
+dmesg --color=never
 LOAD
 chmod +x "$out/load.sh"
 rc=0
