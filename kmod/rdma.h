@@ -105,6 +105,7 @@ struct hcomm_rdma_seg {
  * @att: base; key is the device object
  * @rcu: look-ups run under RCU
  * @dev: device
+ * @iova: address of the first page on the wire, random
  * @dev_node: in dev->atts
  * @sgt: the pages, mapped for the device
  * @dir: direction of the mapping
@@ -118,6 +119,7 @@ struct hcomm_rdma_att {
 	struct hcomm_mem_attach att;
 	struct rcu_head rcu;
 	struct hcomm_rdma_dev *dev;
+	u64 iova;
 	struct list_head dev_node;
 	struct sg_table sgt;
 	enum dma_data_direction dir;

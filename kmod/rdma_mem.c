@@ -6,22 +6,24 @@
  * A fast registration covers a limited number of pages, so memory is covered by
  * segments that overlap by the pages a chunk may touch: any chunk lies inside
  * one segment, and a grant is one address and one key.  Addresses are synthetic
- * (a constant plus the page number): what goes over the wire tells nothing
- * about this kernel or its processes.
+ * (a random page plus the page number): what goes over the wire tells nothing
+ * about this kernel or its processes, and who was not granted a place can't
+ * guess where it is.  That matters because all communicators on a device share
+ * its protection domain.
  *
  * Registrations belong to the device's protection domain, not to the queue pair
  * that they were posted on, and outlive it.
  */
+#include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include "memobj.h"
 #include "rdma.h"
 
-#define HCOMM_RDMA_IOVA_BASE	BIT_ULL(40)
-
-static u64 hcomm_rdma_seg_iova(const struct hcomm_rdma_seg *seg)
+/* Below 2^62, so that no memory wraps around. */
+static u64 hcomm_rdma_random_iova(void)
 {
-	return HCOMM_RDMA_IOVA_BASE + ((u64)seg->first << PAGE_SHIFT);
+	return (get_random_u64() >> 2) & PAGE_MASK;
 }
 
 /* No traffic uses its keys any more. */
@@ -156,7 +158,7 @@ int hcomm_rdma_mem_lookup(struct hcomm_rdma_dev *dev, struct hcomm_buf buf,
 	if (ra) {
 		seg = &ra->segs[min_t(unsigned long, first / ra->stride,
 				      ra->nsegs - 1)];
-		*addr = HCOMM_RDMA_IOVA_BASE + pos;
+		*addr = ra->iova + pos;
 		*mr = seg->mr;
 		ret = 0;
 	}
@@ -197,7 +199,7 @@ static int hcomm_rdma_seg_alloc(struct hcomm_rdma_att *ra,
 		return ret;
 	if (ret != n)
 		return -EIO;
-	mr->iova = hcomm_rdma_seg_iova(seg);
+	mr->iova = ra->iova + ((u64)first << PAGE_SHIFT);
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return 0;
 }
@@ -327,6 +329,7 @@ static struct hcomm_rdma_att *hcomm_rdma_att_make(struct hcomm_rdma_conn *conn,
 	ra->att.key = dev;
 	ra->att.detach = hcomm_rdma_detach;
 	ra->dev = dev;
+	ra->iova = hcomm_rdma_random_iova();
 	ra->npages = mo->npages;
 	ra->chunk_pages = chunk_pages;
 	ra->stride = max(dev->seg_pages - chunk_pages, 1u);
