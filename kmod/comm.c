@@ -575,15 +575,12 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-static int comm_start_transports(struct hcomm_comm *comm)
+static int comm_start_transports(struct hcomm_comm *comm, u32 allowed)
 {
-	u32 allowed = comm->transports;
 	const struct hcomm_transport *t;
 	int ret;
 	u32 i;
 
-	/* What is not started is not used: neither polled nor ended. */
-	comm->transports = 0;
 	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
 		t = hcomm_transports[i];
 		if (!(allowed & t->id))
@@ -603,6 +600,7 @@ int hcomm_ioctl_comm_create(struct hcomm_cmd *cmd)
 	struct hcomm_comm_create *arg = cmd->data;
 	struct hcomm_ctx *ctx = cmd->ctx;
 	struct hcomm_comm *comm;
+	u32 allowed;
 	int ret;
 
 	if (arg->flags || (arg->transports & ~HCOMM_TRANSPORT_ALL))
