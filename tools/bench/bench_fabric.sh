@@ -37,9 +37,10 @@ addr=$(on 0 sh -c 'echo $LAB_ADDR') || die "node 0 does not answer"
 perftest() {
 	local size=$1 extra=${2:-} out
 	port=$((port + 1))
+	# With -b the client adds up what both report: the same unit on both.
 	# shellcheck disable=SC2086
 	on 0 ib_write_bw -d "$device" -x "$gid" -F -p $port -s "$size" \
-		-n "$iters" $extra >"$tmp/server" 2>&1 &
+		-n "$iters" $extra --report_gbits >"$tmp/server" 2>&1 &
 	server=$!
 	# The server needs a moment, longer on a busy machine.
 	out=$(on 1 sh -c 'for i in $(seq 20); do "$@" && exit 0; sleep 0.5; done; exit 1' \
