@@ -615,13 +615,19 @@ int hcomm_ioctl_comm_create(struct hcomm_cmd *cmd)
 	if (ret)
 		goto err_put;
 
+	/*
+	 * What is not started is not used: neither polled nor ended.  The
+	 * context's waiter may poll as soon as the communicator is listed.
+	 */
+	allowed = comm->transports;
+	comm->transports = 0;
 	mutex_lock(&ctx->comms_lock);
 	list_add_tail(&comm->ctx_node, &ctx->comms);
 	mutex_unlock(&ctx->comms_lock);
 	ret = hcomm_sysfs_add_comm(comm);
 	if (ret)
 		goto err_end;
-	ret = comm_start_transports(comm);
+	ret = comm_start_transports(comm, allowed);
 	if (ret)
 		goto err_end;
 	ret = hcomm_object_reserve(&comm->obj);
