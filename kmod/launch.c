@@ -279,8 +279,10 @@ static int launch_submit(struct hcomm_launch_ctx *lc, const struct hcomm_buf *bu
 		goto out;
 	/* What links became must be known before the engine relies on them. */
 	hcomm_link_news(comm);
+	/* With a peer that left after it was connected the engine deals itself. */
 	for (i = 0; i < po->prog->npeers; i++)
-		if (po->links[i]->handled == HCOMM_LINK_CLOSED)
+		if (po->links[i]->handled == HCOMM_LINK_CLOSED &&
+		    !po->links[i]->el.left)
 			hcomm_comm_fault(comm, HCOMM_FAULT_PEER_LEFT, EPIPE,
 					 po->links[i]->peer);
 	lc->timed = arg->timeout_ms;
