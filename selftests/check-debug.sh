@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The slower proofs: core, library and simulator under sanitizers, fuzzers for a
-# bounded time, and the module on a kernel with KASAN, lockdep and kmemleak.
+# bounded time, and the module on a kernel with KASAN, lockdep and kmemleak.  By
+# hand, as they take long: sim/run.sh --long, multi/run.sh --kernel debug, and
+# api.sh debug.
 
 . "$(dirname "$0")/suites.sh"
 
-SUITE_LIST="lib-asan sim-asan sim-long fuzz build-debug kselftest-debug multi-debug api-debug"
+SUITE_LIST="lib-asan sim-asan fuzz build-debug kselftest-debug"
 
 say "packages"
 tools/lab/deps.sh build rdma lab source check data || exit 1
@@ -17,7 +19,6 @@ trap 'kill $kernel 2>/dev/null' EXIT
 
 suite lib-asan 900 selftests/lib/run.sh --asan
 suite sim-asan 900 selftests/sim/run.sh --asan
-suite sim-long 900 selftests/sim/run.sh --long
 suite fuzz 600 selftests/fuzz/run.sh 30
 
 say "debug kernel"
@@ -28,7 +29,5 @@ done
 wait $kernel || { tail -n 20 "$OUT/kernel.log"; exit 1; }
 suite build-debug 600 selftests/build-kmod.sh debug
 suite kselftest-debug 1800 selftests/kselftest/run.sh debug
-suite multi-debug 1200 selftests/multi/run.sh --kernel debug
-suite api-debug 1500 selftests/api.sh debug
 
 tally $SUITE_LIST
