@@ -47,11 +47,11 @@ int hcomm_prog_limits(u32 nsteps, u32 ndeps, u32 nslots, struct hcomm_prog_rejec
 	return why->reason ? -EINVAL : 0;
 }
 
-static u32 count_chunks(const struct hcomm_prog_params *par, u64 len)
+static u64 count_chunks(const struct hcomm_prog_params *par, u64 len)
 {
 	if (len <= par->eager_size)
 		return 1;
-	return (u32)div_u64(len + par->chunk_size - 1, par->chunk_size);
+	return div_u64(len + par->chunk_size - 1, par->chunk_size);
 }
 
 static u32 verify_range(struct verify *v, u32 slot, u64 off, u64 len, bool write)
@@ -148,6 +148,7 @@ static u32 verify_step(struct verify *v, u32 i)
 	const struct hcomm_step *step = &v->prog->steps[i];
 	struct hcomm_step_aux *aux = &v->prog->aux[i];
 	const struct op_fields *f;
+	u64 nchunks;
 	u32 err;
 
 	if (step->op >= HCOMM_STEP_COUNT)
@@ -164,7 +165,10 @@ static u32 verify_step(struct verify *v, u32 i)
 		return HCOMM_PE_UNUSED;
 	if (step->len > HCOMM_MAX_STEP_LEN)
 		return HCOMM_PE_LEN;
-	aux->nchunks = count_chunks(v->par, step->len);
+	nchunks = count_chunks(v->par, step->len);
+	if (nchunks > U32_MAX)
+		return HCOMM_PE_LEN;
+	aux->nchunks = (u32)nchunks;
 	err = f->type ? verify_type(step) : 0;
 	if (!err && f->src)
 		err = verify_range(v, step->src_slot, step->src_off, step->len, false);
