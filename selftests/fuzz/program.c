@@ -111,7 +111,7 @@ static void read_deps(struct fuzz_in *in, struct fuzz_prog *fp, u32 i)
 
 void fuzz_read_prog(struct fuzz_in *in, struct fuzz_prog *fp)
 {
-	static const u32 chunks[4] = { 64, 256, 1024, 4096 };
+	static const u32 chunks[4] = { 512, 1024, 2048, 4096 };
 	static const u32 eagers[4] = { 0, 64, 192, 1024 };
 	u32 msgs[256][2] = {};
 	u32 i, extra;
