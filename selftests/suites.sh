@@ -31,7 +31,10 @@ suite() {
 	say "$name: $p passed, $f failed, $s skipped ($((SECONDS - t)) s)"
 	grep -E '^[[:space:]]*ok .*# *SKIP' "$OUT/$name.tap" | sed 's/^ */    /' | head -20
 	if [ "$f" -ne 0 ]; then
-		grep -E '^[[:space:]]*not ok' "$OUT/$name.tap" | sed 's/^ */    /' | head -40
+		# Each failed test with what it said before its verdict.
+		awk '/^[ \t]*#/ { said = said $0 "\n"; next }
+		     /^[ \t]*not ok/ { printf "%s%s\n", said, $0 }
+		     { said = "" }' "$OUT/$name.tap" | sed 's/^ */    /' | head -60
 		echo "    exit status $rc; last lines of $OUT/$name.tap and .err:"
 		tail -n 25 "$OUT/$name.tap" | sed 's/^/    | /'
 		tail -n 25 "$OUT/$name.err" | sed 's/^/    ! /'
