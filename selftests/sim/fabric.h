@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Insides of the simulator, shared by events.c, fabric.c and sim.c. */
+/* Insides of the simulator, shared by events.c, fabric.c, rank.c and sim.c. */
 #ifndef HCOMM_SIM_FABRIC_H
 #define HCOMM_SIM_FABRIC_H
 
@@ -160,6 +160,19 @@ void fabric_check_end(struct sim_end *end);
 void fabric_check_run_over(struct sim_rank *r, u64 key);
 void fabric_exit(struct sim *sim);
 bool fabric_is_direct(const struct sim *sim, u32 a, u32 b);
+
+/* rank.c */
+extern const struct hcomm_engine_ops sim_engine_ops;
+void rank_queue_poll(struct sim_rank *r, u64 time);
+void rank_queue_launch(struct sim_run *sr, u64 time);
+void rank_poll(struct sim_rank *r);
+void rank_launch(struct sim_run *sr);
+void rank_tick(struct sim_rank *r);
+void rank_start_bye(struct sim_rank *r);
+/* Leave, when there is nothing left to do. */
+void rank_maybe_bye(struct sim_rank *r);
+/* The end of what a silent node had in flight. */
+void rank_bury(struct sim_rank *r);
 
 static inline void sim_hash(struct sim *sim, u64 v)
 {
