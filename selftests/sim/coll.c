@@ -418,15 +418,10 @@ void coll_random_spec(struct coll_spec *s, struct sim_rng *rng, const struct sim
 
 const char *coll_text(const struct coll_spec *s)
 {
-	static const char * const dtypes[] = {
-		"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-		"fp16", "bf16", "fp32", "fp64",
-	};
-	static const char * const ops[] = { "sum", "prod", "min", "max" };
 	static char text[160];
 
 	snprintf(text, sizeof(text), "%s/%s count %llu %s %s root %u%s", hcomm_coll_name(s->coll),
-		 hcomm_algo_name(s->algo), (unsigned long long)s->count, dtypes[s->dtype],
-		 ops[s->redop], s->root, s->in_place ? " in place" : "");
+		 hcomm_algo_name(s->algo), (unsigned long long)s->count, ref_dtype_name(s->dtype),
+		 ref_op_name(s->redop), s->root, s->in_place ? " in place" : "");
 	return text;
 }

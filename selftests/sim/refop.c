@@ -7,11 +7,36 @@
 #include <math.h>
 #include "sim.h"
 
+static const struct {
+	const char *name;
+	u32 size;
+} dtypes[] = {
+	[HCOMM_DT_INT8] = { "int8", 1 }, [HCOMM_DT_UINT8] = { "uint8", 1 },
+	[HCOMM_DT_INT16] = { "int16", 2 }, [HCOMM_DT_UINT16] = { "uint16", 2 },
+	[HCOMM_DT_INT32] = { "int32", 4 }, [HCOMM_DT_UINT32] = { "uint32", 4 },
+	[HCOMM_DT_INT64] = { "int64", 8 }, [HCOMM_DT_UINT64] = { "uint64", 8 },
+	[HCOMM_DT_FP16] = { "fp16", 2 }, [HCOMM_DT_BF16] = { "bf16", 2 },
+	[HCOMM_DT_FP32] = { "fp32", 4 }, [HCOMM_DT_FP64] = { "fp64", 8 },
+};
+
 u32 ref_dtype_size(u32 dtype)
 {
-	static const u8 size[] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8 };
+	return dtype < ARRAY_SIZE(dtypes) ? dtypes[dtype].size : 0;
+}
 
-	return dtype < ARRAY_SIZE(size) ? size[dtype] : 0;
+const char *ref_dtype_name(u32 dtype)
+{
+	return dtype < ARRAY_SIZE(dtypes) ? dtypes[dtype].name : NULL;
+}
+
+const char *ref_op_name(u32 redop)
+{
+	static const char * const names[] = {
+		[HCOMM_OP_SUM] = "sum", [HCOMM_OP_PROD] = "prod",
+		[HCOMM_OP_MIN] = "min", [HCOMM_OP_MAX] = "max",
+	};
+
+	return redop < ARRAY_SIZE(names) ? names[redop] : NULL;
 }
 
 static double f16_to_double(u16 h)
@@ -72,53 +97,34 @@ static u16 float_to_bf16(float f)
 	return (u16)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 
-static float op_float(u32 redop, float a, float b)
-{
-	volatile float r;
-
-	if (isnan(a) || isnan(b))
-		return NAN;
-	switch (redop) {
-	case HCOMM_OP_SUM:
-		r = a + b;
-		return r;
-	case HCOMM_OP_PROD:
-		r = a * b;
-		return r;
-	case HCOMM_OP_MIN:
-		if (a == b)
-			return signbit(a) ? a : b;
-		return a < b ? a : b;
-	default:
-		if (a == b)
-			return signbit(a) ? b : a;
-		return a > b ? a : b;
-	}
+/* The same rules in both widths; volatile, so that each result is rounded. */
+#define OP_FP(name, type)						\
+static type name(u32 redop, type a, type b)				\
+{									\
+	volatile type r;						\
+									\
+	if (isnan(a) || isnan(b))					\
+		return NAN;						\
+	switch (redop) {						\
+	case HCOMM_OP_SUM:						\
+		r = a + b;						\
+		return r;						\
+	case HCOMM_OP_PROD:						\
+		r = a * b;						\
+		return r;						\
+	case HCOMM_OP_MIN:						\
+		if (a == b)						\
+			return signbit(a) ? a : b;			\
+		return a < b ? a : b;					\
+	default:							\
+		if (a == b)						\
+			return signbit(a) ? b : a;			\
+		return a > b ? a : b;					\
+	}								\
 }
 
-static double op_double(u32 redop, double a, double b)
-{
-	volatile double r;
-
-	if (isnan(a) || isnan(b))
-		return NAN;
-	switch (redop) {
-	case HCOMM_OP_SUM:
-		r = a + b;
-		return r;
-	case HCOMM_OP_PROD:
-		r = a * b;
-		return r;
-	case HCOMM_OP_MIN:
-		if (a == b)
-			return signbit(a) ? a : b;
-		return a < b ? a : b;
-	default:
-		if (a == b)
-			return signbit(a) ? b : a;
-		return a > b ? a : b;
-	}
-}
+OP_FP(op_float, float)
+OP_FP(op_double, double)
 
 static u64 op_int(u32 redop, u64 a, u64 b, bool is_signed)
 {

@@ -126,6 +126,9 @@ void sim_mem_load(void *dst, const struct sim_mem *m, u64 off, u64 len);
 
 /* Independent reductions, one element at a time. */
 u32 ref_dtype_size(u32 dtype);
+/* NULL behind the last. */
+const char *ref_dtype_name(u32 dtype);
+const char *ref_op_name(u32 redop);
 void ref_reduce(u32 dtype, u32 redop, void *dst, const void *a, const void *b, size_t n);
 /* The bits of a small integer in any type. */
 void ref_from_int(u32 dtype, void *dst, s64 v);
