@@ -6,7 +6,8 @@
 TOOLS_DIR := $(B)/tools
 BIN	:= $(B)/bin
 
-TOOLS_COMMON := tools/common/util.c tools/common/elems.c
+TOOLS_JOB := tools/common/job.c tools/common/util.c
+TOOLS_COMMON := $(TOOLS_JOB) tools/common/elems.c
 TOOLS_INSTALLED := hcomm_test hcomm_perf hcomm_run
 TOOLS_MAN := $(TOOLS_INSTALLED:%=Documentation/man/%.1)
 
@@ -14,11 +15,11 @@ hcomm_test_SRC := $(wildcard tools/hcomm_test/*.c) $(TOOLS_COMMON)
 hcomm_perf_SRC := $(wildcard tools/hcomm_perf/*.c) $(TOOLS_COMMON)
 hcomm_run_SRC := $(wildcard tools/hcomm_run/*.c)
 first_SRC := tools/examples/first.c
-train_digits_SRC := $(wildcard tools/examples/train_digits/*.c) tools/common/util.c
-bench_idle_SRC := tools/bench/bench_idle.c tools/bench/tracing.c tools/common/util.c
-bench_launch_SRC := tools/bench/bench_launch.c tools/bench/tracing.c tools/common/util.c
-bench_build_SRC := tools/bench/bench_build.c tools/common/util.c
-bench_allreduce_SRC := tools/bench/bench_allreduce.c tools/common/util.c
+train_digits_SRC := $(wildcard tools/examples/train_digits/*.c) $(TOOLS_JOB)
+bench_idle_SRC := tools/bench/bench_idle.c tools/bench/tracing.c $(TOOLS_JOB)
+bench_launch_SRC := tools/bench/bench_launch.c tools/bench/tracing.c $(TOOLS_JOB)
+bench_build_SRC := tools/bench/bench_build.c $(TOOLS_JOB)
+bench_allreduce_SRC := tools/bench/bench_allreduce.c $(TOOLS_JOB)
 
 hcomm_test_LIBS := -lm
 hcomm_perf_LIBS := -lm

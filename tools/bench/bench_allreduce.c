@@ -4,7 +4,6 @@
  * in turns: whatever disturbs the machine disturbs both.  Start it with mpirun;
  * hcomm joins through Open MPI's variables.
  */
-#include <argp.h>
 #include <inttypes.h>
 #include <math.h>
 #include <mpi.h>
@@ -12,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/job.h"
 #include "../common/util.h"
 
 #define MAX_SAMPLES	100000
+#define MAX_BYTES	(1u << 30)
 /* calls of one turn, for small messages, whose time a clock hardly sees */
 #define TURN_BYTES	(256u << 10)
 #define MAX_TURN	16
@@ -64,16 +65,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'b':
-		if (!parse_size(arg, &opt->min) || opt->min < 4)
-			argp_error(state, "--minbytes %s: use a size like 1K", arg);
+		size_arg(state, "--minbytes", arg, 4, MAX_BYTES, &opt->min);
 		return 0;
 	case 'e':
-		if (!parse_size(arg, &opt->max) || opt->max > 1u << 30)
-			argp_error(state, "--maxbytes %s: use a size up to 1G", arg);
+		size_arg(state, "--maxbytes", arg, 4, MAX_BYTES, &opt->max);
 		return 0;
 	case 'n':
-		if (!parse_number(arg, MAX_SAMPLES, &opt->turns) || !opt->turns)
-			argp_error(state, "--turns %s: use a number", arg);
+		number_arg(state, "--turns", arg, 1, MAX_SAMPLES, &opt->turns);
 		return 0;
 	case 'J':
 		opt->json = arg;
@@ -194,9 +192,7 @@ static FILE *json_begin(const struct bench *b, const struct options *opt)
 
 	if (b->rank || !opt->json)
 		return NULL;
-	json = fopen(opt->json, "w");
-	if (!json)
-		fatal("%s: %m", opt->json);
+	json = results_open(opt->json);
 	MPI_Get_library_version(library, &len);
 	library[strcspn(library, ",\"\n")] = 0;
 	fprintf(json, "{\n \"tool\": \"bench_allreduce\",\n \"ranks\": %d,\n \"mpi\": \"%s\",\n \"turns\": %" PRIu64 ",\n \"results\": [",
@@ -234,8 +230,7 @@ static void run_sizes(struct bench *b, const struct options *opt)
 	}
 	if (json) {
 		fprintf(json, "\n ]\n}\n");
-		if (fclose(json))
-			fatal("%s: %m", opt->json);
+		results_close(json, opt->json);
 	}
 }
 

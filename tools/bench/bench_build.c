@@ -2,13 +2,13 @@
 /*
  * How long does it take to build the program of one rank?  No device is needed.
  */
-#include <argp.h>
 #include <errno.h>
 #include <hcomm/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/job.h"
 #include "../common/util.h"
 
 /* what the worst rank may take, in milliseconds */
@@ -37,19 +37,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		if (!parse_number(arg, HCOMM_MAX_RANKS, &opt->ranks) ||
-		    !opt->ranks)
-			argp_error(state, "--ranks %s: use a number from 1 to %u",
-				   arg, HCOMM_MAX_RANKS);
+		number_arg(state, "--ranks", arg, 1, HCOMM_MAX_RANKS, &opt->ranks);
 		return 0;
 	case 's':
-		if (!parse_size(arg, &opt->bytes))
-			argp_error(state, "--size %s: use a size like 64M", arg);
+		size_arg(state, "--size", arg, 0, 1ull << 40, &opt->bytes);
 		return 0;
 	case 'k':
-		if (!parse_number(arg, HCOMM_MAX_RANKS, &opt->sample) ||
-		    !opt->sample)
-			argp_error(state, "--sample %s: use a number", arg);
+		number_arg(state, "--sample", arg, 1, HCOMM_MAX_RANKS, &opt->sample);
 		return 0;
 	case 'J':
 		opt->json = arg;
@@ -107,14 +101,11 @@ int main(int argc, char **argv)
 	       steps, median, (unsigned long long)n, worst, LIMIT_MS,
 	       worst < LIMIT_MS ? "PASS" : "FAIL");
 	if (opt.json) {
-		json = fopen(opt.json, "w");
-		if (!json)
-			fatal("%s: %m", opt.json);
+		json = results_open(opt.json);
 		fprintf(json, "{\"ranks\": %llu, \"bytes\": %llu, \"steps\": %u, \"median_ms\": %.4f, \"worst_ms\": %.4f}\n",
 			(unsigned long long)opt.ranks,
 			(unsigned long long)opt.bytes, steps, median, worst);
-		if (fclose(json))
-			fatal("%s: %m", opt.json);
+		results_close(json, opt.json);
 	}
 	free(ms);
 	return worst < LIMIT_MS ? STATUS_OK : STATUS_FAILED;

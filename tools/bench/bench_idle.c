@@ -6,7 +6,6 @@
  * messages: the kernel's tracepoints tell exactly how many of its work items and
  * timers ran.  CPU times are shown beside, with what else the node did.
  */
-#include <argp.h>
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/job.h"
 #include "../common/util.h"
 #include "tracing.h"
 
@@ -60,19 +60,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'c':
-		if (!parse_number(arg, 1024, &opt->comms) || !opt->comms)
-			argp_error(state, "--comms %s: use a number from 1 to 1024",
-				   arg);
+		number_arg(state, "--comms", arg, 1, 1024, &opt->comms);
 		return 0;
 	case 't':
-		if (!parse_number(arg, 3600, &opt->seconds) || !opt->seconds)
-			argp_error(state, "--seconds %s: use a number from 1 to 3600",
-				   arg);
+		number_arg(state, "--seconds", arg, 1, 3600, &opt->seconds);
 		return 0;
 	case 'l':
-		if (!parse_number(arg, 1024, &opt->local) || !opt->local)
-			argp_error(state, "--local %s: use a number from 1 to 1024",
-				   arg);
+		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
 		return 0;
 	case 'J':
 		opt->json = arg;
@@ -197,7 +191,7 @@ static struct usage watch(const struct options *opt, bool tracing)
 	return after;
 }
 
-static hcommComm_t make_comm(int rank, int size)
+static hcommComm_t make_comm(unsigned int rank, unsigned int size)
 {
 	hcommUniqueId *id = must_hcomm_malloc(sizeof(*id));
 	hcommComm_t comm;
@@ -207,45 +201,42 @@ static hcommComm_t make_comm(int rank, int size)
 		must(hcommGetUniqueId(id), "GetUniqueId");
 	must(hcommBcast(id, sizeof(*id), hcommUint8, 0, COMM_WORLD),
 	     "Broadcast of the id");
-	must(hcommCommInitRank(&comm, size, *id, rank), "CommInitRank");
+	must(hcommCommInitRank(&comm, (int)size, *id, (int)rank), "CommInitRank");
 	hcommFree(id);
 	/* brings the links up */
 	data = must_hcomm_malloc(4);
 	*data = 1;
 	must(hcommAllReduce(data, data, 1, hcommInt32, hcommSum, comm),
 	     "AllReduce");
-	if (*data != size)
-		fatal("AllReduce of 1 over %d ranks is %d", size, *data);
+	if (*data != (int32_t)size)
+		fatal("AllReduce of 1 over %u ranks is %d", size, *data);
 	hcommFree(data);
 	return comm;
 }
 
-static void write_json(const struct options *opt, int size,
+static void write_json(const struct options *opt, unsigned int size,
 		       const struct usage *with, const struct usage *without)
 {
-	FILE *json = fopen(opt->json, "w");
+	FILE *json = results_open(opt->json);
 
-	if (!json)
-		fatal("%s: %m", opt->json);
-	fprintf(json, "{\"ranks\": %d, \"communicators\": %llu, \"seconds\": %llu, \"cpu_ms\": %.1f, \"cpu_ms_without\": %.1f, \"switches\": %.0f, \"switches_without\": %.0f, \"interrupts\": %.0f, \"interrupts_without\": %.0f, \"ran\": %lu}\n",
+	fprintf(json, "{\"ranks\": %u, \"communicators\": %llu, \"seconds\": %llu, \"cpu_ms\": %.1f, \"cpu_ms_without\": %.1f, \"switches\": %.0f, \"switches_without\": %.0f, \"interrupts\": %.0f, \"interrupts_without\": %.0f, \"ran\": %lu}\n",
 		size, (unsigned long long)opt->comms,
 		(unsigned long long)opt->seconds, with->tasks_ms,
 		without->tasks_ms, with->switches, without->switches,
 		with->interrupts, without->interrupts,
 		with->ran);
-	if (fclose(json))
-		fatal("%s: %m", opt->json);
+	results_close(json, opt->json);
 }
 
-static int run(const struct options *opt)
+static int run(void *arg)
 {
+	const struct options *opt = arg;
 	hcommComm_t *comms = must_malloc(opt->comms * sizeof(*comms));
 	struct usage with, without;
-	int rank, size;
+	unsigned int rank, size;
 	uint64_t i;
 
-	must(hcommCommRank(COMM_WORLD, &rank), "CommRank");
-	must(hcommCommSize(COMM_WORLD, &size), "CommSize");
+	world(&rank, &size);
 	if (!rank) {
 		tracing_start(events, ARRAY_SIZE(events));
 		tracing_write("tracing_on", "1");
@@ -269,7 +260,7 @@ static int run(const struct options *opt)
 	must(hcommBarrier(COMM_WORLD), "Barrier");
 
 	if (!rank) {
-		printf("%llu idle communicators of %d ranks, %llu s: all threads of the node used %.1f ms, %.0f context switches, %.0f interrupts\n",
+		printf("%llu idle communicators of %u ranks, %llu s: all threads of the node used %.1f ms, %.0f context switches, %.0f interrupts\n",
 		       (unsigned long long)opt->comms, size,
 		       (unsigned long long)opt->seconds, with.tasks_ms,
 		       with.switches, with.interrupts);
@@ -286,14 +277,7 @@ static int run(const struct options *opt)
 int main(int argc, char **argv)
 {
 	struct options opt = { .comms = 32, .seconds = 10, .local = 2 };
-	int status;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &opt);
-	need_device();
-	if (!has_launcher())
-		return run_local_ranks(argv, (unsigned int)opt.local);
-	must(hcommInit(&argc, &argv), "hcommInit");
-	status = run(&opt);
-	must(hcommFinalize(), "hcommFinalize");
-	return status;
+	return run_job(argc, argv, opt.local, run, &opt);
 }

@@ -5,7 +5,6 @@
  * made before: first all of rank 0's thread, then, on the whole node, those
  * allocations whose call site is in the module.
  */
-#include <argp.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../common/job.h"
 #include "../common/util.h"
 #include "tracing.h"
 
@@ -66,18 +66,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		if (!parse_number(arg, 10000, &opt->launches) || !opt->launches)
-			argp_error(state, "--launches %s: use a number from 1 to 10000",
-				   arg);
+		number_arg(state, "--launches", arg, 1, 10000, &opt->launches);
 		return 0;
 	case 's':
-		if (!parse_size(arg, &opt->bytes) || opt->bytes > 1u << 30)
-			argp_error(state, "--size %s: use a size up to 1G", arg);
+		size_arg(state, "--size", arg, 0, 1u << 30, &opt->bytes);
 		return 0;
 	case 'l':
-		if (!parse_number(arg, 1024, &opt->local) || !opt->local)
-			argp_error(state, "--local %s: use a number from 1 to 1024",
-				   arg);
+		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
 		return 0;
 	case 'v':
 		opt->verbose = true;
@@ -181,27 +176,26 @@ static int report(const struct options *opt, const struct counts *mine,
 	printf("one system call and no allocation per launch: %s\n",
 	       good ? "PASS" : "FAIL");
 	if (opt->json) {
-		json = fopen(opt->json, "w");
-		if (!json)
-			fatal("%s: %m", opt->json);
+		json = results_open(opt->json);
 		fprintf(json, "{\"launches\": %llu, \"bytes\": %llu, \"ioctls\": %lu, \"other_calls\": %lu, \"thread_allocs\": %lu, \"thread_pages\": %lu, \"module_allocs\": %lu}\n",
 			(unsigned long long)opt->launches,
 			(unsigned long long)opt->bytes, mine->ioctls, others,
 			mine->allocs, mine->pages, node->module_allocs);
-		if (fclose(json))
-			fatal("%s: %m", opt->json);
+		results_close(json, opt->json);
 	}
 	return good ? STATUS_OK : STATUS_FAILED;
 }
 
-static int run(const struct options *opt)
+static int run(void *arg)
 {
+	const struct options *opt = arg;
 	struct counts mine = { 0 }, node = { 0 };
-	int rank, on = -1, status = STATUS_OK;
+	int on = -1, status = STATUS_OK;
+	unsigned int rank, size;
 	char text[48];
 	void *data;
 
-	must(hcommCommRank(COMM_WORLD, &rank), "CommRank");
+	world(&rank, &size);
 	data = must_hcomm_malloc(opt->bytes + 4);
 	memset(data, 0, opt->bytes + 4);
 	launch(data, opt->bytes, WARMUP);
@@ -237,14 +231,7 @@ static int run(const struct options *opt)
 int main(int argc, char **argv)
 {
 	struct options opt = { .launches = 200, .bytes = 64 << 10, .local = 2 };
-	int status;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &opt);
-	need_device();
-	if (!has_launcher())
-		return run_local_ranks(argv, (unsigned int)opt.local);
-	must(hcommInit(&argc, &argv), "hcommInit");
-	status = run(&opt);
-	must(hcommFinalize(), "hcommFinalize");
-	return status;
+	return run_job(argc, argv, opt.local, run, &opt);
 }

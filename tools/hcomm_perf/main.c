@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../common/elems.h"
+#include "../common/job.h"
 #include "../common/util.h"
 #include "perf.h"
 
@@ -30,23 +30,6 @@ static const struct argp_option option_table[] = {
 	{ "local", 'l', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 5 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-static void size_arg(struct argp_state *state, const char *name, const char *arg,
-		     uint64_t *out)
-{
-	if (!parse_size(arg, out) || *out > MAX_BYTES)
-		argp_error(state, "%s %s: use a size like 4096, 64K, 4M or 1G, up to 64G",
-			   name, arg);
-}
-
-static void number_arg(struct argp_state *state, const char *name,
-		       const char *arg, uint64_t min, uint64_t max, uint64_t *out)
-{
-	if (!parse_number(arg, max, out) || *out < min)
-		argp_error(state, "%s %s: use a number from %llu to %llu", name,
-			   arg, (unsigned long long)min,
-			   (unsigned long long)max);
-}
 
 static void coll_arg(struct argp_state *state, const char *arg,
 		     struct options *opt)
@@ -107,13 +90,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		coll_arg(state, arg, opt);
 		break;
 	case 'b':
-		size_arg(state, "--minbytes", arg, &opt->min);
+		size_arg(state, "--minbytes", arg, 0, MAX_BYTES, &opt->min);
 		break;
 	case 'e':
-		size_arg(state, "--maxbytes", arg, &opt->max);
+		size_arg(state, "--maxbytes", arg, 0, MAX_BYTES, &opt->max);
 		break;
 	case 'i':
-		size_arg(state, "--stepbytes", arg, &opt->step);
+		size_arg(state, "--stepbytes", arg, 0, MAX_BYTES, &opt->step);
 		break;
 	case 'f':
 		number_arg(state, "--stepfactor", arg, 2, 1 << 20, &opt->factor);
@@ -157,7 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->json = arg;
 		break;
 	case 'l':
-		number_arg(state, "--local", arg, 1, 1024, &opt->local);
+		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
 		break;
 	case ARGP_KEY_END:
 		if (opt->min > opt->max)
@@ -246,19 +229,16 @@ static void measure_all(struct perf *perf)
 	}
 }
 
-static int run(const struct options *opt)
+static int run(void *arg)
 {
+	const struct options *opt = arg;
 	struct perf perf = { .opt = opt };
 	unsigned int i;
-	int n;
 
-	must(hcommCommRank(COMM_WORLD, &n), "CommRank");
-	perf.rank = (unsigned int)n;
-	must(hcommCommSize(COMM_WORLD, &n), "CommSize");
-	perf.size = (unsigned int)n;
-	if (opt->root >= n)
-		fatal("--root %d: there are %d ranks", opt->root, n);
-	if (opt->coll == PERF_ONEWAY && n < 2)
+	world(&perf.rank, &perf.size);
+	if (opt->root >= (int)perf.size)
+		fatal("--root %d: there are %u ranks", opt->root, perf.size);
+	if (opt->coll == PERF_ONEWAY && perf.size < 2)
 		fatal("oneway needs two ranks");
 	perf.samples = must_malloc(opt->iters * sizeof(*perf.samples));
 	for (i = 0; i < ARRAY_SIZE(perf.memory); i++)
@@ -284,17 +264,10 @@ int main(int argc, char **argv)
 		.ops = 1u << hcommSum, .root = 0, .stat = STAT_MEAN,
 		.average = AVERAGE_MAX, .local = 2,
 	};
-	int status;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &opt);
 	/* reductions matter only where something is reduced */
 	if (!perf_has_op(opt.coll))
 		opt.ops = 1u << hcommSum;
-	need_device();
-	if (!has_launcher())
-		return run_local_ranks(argv, (unsigned int)opt.local);
-	must(hcommInit(&argc, &argv), "hcommInit");
-	status = run(&opt);
-	must(hcommFinalize(), "hcommFinalize");
-	return status;
+	return run_job(argc, argv, opt.local, run, &opt);
 }

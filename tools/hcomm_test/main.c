@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <argp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/job.h"
 #include "../common/util.h"
 #include "test.h"
 
@@ -28,6 +28,7 @@ struct options {
 	bool all;
 	uint64_t local;
 	uint64_t max_bytes;
+	struct comm_list *before;	/* what there was before this job */
 };
 
 const char *argp_program_version = "hcomm_test (hcomm) 0.1";
@@ -50,15 +51,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->all = true;
 		return 0;
 	case 'n':
-		if (!parse_number(arg, 1024, &opt->local) || !opt->local)
-			argp_error(state, "--local %s: use a number from 1 to 1024",
-				   arg);
+		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
 		return 0;
 	case 'e':
-		if (!parse_size(arg, &opt->max_bytes) || !opt->max_bytes ||
-		    opt->max_bytes > 1ull << 30)
-			argp_error(state, "--max-size %s: use a size up to 1G",
-				   arg);
+		size_arg(state, "--max-size", arg, 1, 1u << 30, &opt->max_bytes);
 		return 0;
 	case 'o':
 		for (i = 0; i < ARRAY_SIZE(parts); i++) {
@@ -165,8 +161,9 @@ static void allocate(struct test *t)
 		t->memory[i] = must_hcomm_malloc(t->room);
 }
 
-static int run_tests(const struct options *opt, struct comm_list *before)
+static int run_tests(void *arg)
 {
+	const struct options *opt = arg;
 	struct test t = {
 		.all = opt->all, .max_bytes = opt->max_bytes,
 		.chunk = 256 << 10, .eager = 4096,
@@ -176,13 +173,10 @@ static int run_tests(const struct options *opt, struct comm_list *before)
 	unsigned int i;
 	int n;
 
-	must(hcommCommRank(COMM_WORLD, &n), "CommRank");
-	t.rank = (unsigned int)n;
-	must(hcommCommSize(COMM_WORLD, &n), "CommSize");
-	t.size = (unsigned int)n;
+	world(&t.rank, &t.size);
 	must(hcommCommLocalRank(COMM_WORLD, &n), "CommLocalRank");
 	t.local_rank = (unsigned int)n;
-	facts_find(&facts, before, t.rank, t.size);
+	facts_find(&facts, opt->before, t.rank, t.size);
 	facts_number(&facts, "chunk_size", &t.chunk);
 	facts_number(&facts, "eager_size", &t.eager);
 	allocate(&t);
@@ -213,16 +207,8 @@ static int run_tests(const struct options *opt, struct comm_list *before)
 int main(int argc, char **argv)
 {
 	struct options opt = { .local = 2, .max_bytes = 4 << 20 };
-	struct comm_list *before;
-	int status;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &opt);
-	need_device();
-	if (!has_launcher())
-		return run_local_ranks(argv, (unsigned int)opt.local);
-	before = facts_before();
-	must(hcommInit(&argc, &argv), "hcommInit");
-	status = run_tests(&opt, before);
-	must(hcommFinalize(), "hcommFinalize");
-	return status;
+	opt.before = facts_before();
+	return run_job(argc, argv, opt.local, run_tests, &opt);
 }

@@ -9,12 +9,12 @@
  * checked against a run of the same batches in one process, which sums in
  * another order: the figures have to agree to within the tolerances below.
  */
-#include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../common/job.h"
 #include "../../common/util.h"
 #include "digits.h"
 #include "net.h"
@@ -500,14 +500,6 @@ static void parse_real(struct argp_state *state, const char *what,
 			   max);
 }
 
-static void parse_whole(struct argp_state *state, const char *what,
-			const char *arg, uint64_t max, uint64_t *out)
-{
-	if (!parse_number(arg, max, out) || !*out)
-		argp_error(state, "%s %s: use a whole number from 1 to %llu",
-			   what, arg, (unsigned long long)max);
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *opt = state->input;
@@ -523,13 +515,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->output = arg;
 		return 0;
 	case 'e':
-		parse_whole(state, "--epochs", arg, 10000, &opt->epochs);
+		number_arg(state, "--epochs", arg, 1, 10000, &opt->epochs);
 		return 0;
 	case 'b':
-		parse_whole(state, "--batch", arg, 1 << 20, &opt->batch);
+		number_arg(state, "--batch", arg, 1, 1 << 20, &opt->batch);
 		return 0;
 	case 'S':
-		parse_whole(state, "--seed", arg, 1 << 30, &opt->seed);
+		number_arg(state, "--seed", arg, 1, 1 << 30, &opt->seed);
 		return 0;
 	case 'r':
 		parse_real(state, "--rate", arg, 10, &opt->rate);
@@ -542,7 +534,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->wanted /= 100;
 		return 0;
 	case 'n':
-		parse_whole(state, "--local", arg, 1024, &local_ranks);
+		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &local_ranks);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (opt->path)
