@@ -72,15 +72,16 @@ static int check_step(struct checker *c, uint32_t rank, uint32_t i,
 		      uint32_t *msgs, uint32_t *npeers)
 {
 	const struct hcomm_step *s = &c->progs[rank].steps[i];
+	uint32_t *msg, reserved = s->flags, k;
 	bool peer, type;
-	uint32_t *msg;
 	uint64_t end;
 	int err = 0;
 
 	if (s->op >= HCOMM_STEP_COUNT)
 		return rule(c, rank, i, "unknown op");
-	if (s->flags || s->reserved[0] || s->reserved[1] || s->reserved[2] ||
-	    s->reserved[3])
+	for (k = 0; k < sizeof(s->reserved) / sizeof(s->reserved[0]); k++)
+		reserved |= s->reserved[k];
+	if (reserved)
 		return rule(c, rank, i, "reserved field is set");
 	peer = s->op == HCOMM_STEP_SEND || is_recv(s);
 	type = s->op == HCOMM_STEP_RECV_REDUCE || s->op == HCOMM_STEP_REDUCE;

@@ -17,12 +17,8 @@
 
 #include "plan.h"
 
-void hcomm_build_ring_allreduce(struct hcomm_plan *plan,
-				const struct hcomm_sched_args *args);
-void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
-				     const struct hcomm_sched_args *args);
-void hcomm_build_ring_allgather(struct hcomm_plan *plan,
-				const struct hcomm_sched_args *args);
+/* one function for each algorithm: see enum hcomm_algo */
+void hcomm_build_ring(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
 void hcomm_build_binomial(struct hcomm_plan *plan,
 			  const struct hcomm_sched_args *args);
 void hcomm_build_double_tree(struct hcomm_plan *plan,
@@ -36,6 +32,14 @@ void hcomm_build_dissemination(struct hcomm_plan *plan,
 void hcomm_build_p2p(struct hcomm_plan *plan,
 		     const struct hcomm_sched_args *args);
 
+/* parts of the above */
+void hcomm_build_ring_allreduce(struct hcomm_plan *plan,
+				const struct hcomm_sched_args *args);
+void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
+				     const struct hcomm_sched_args *args);
+void hcomm_build_ring_allgather(struct hcomm_plan *plan,
+				const struct hcomm_sched_args *args);
+
 /* where the input of a collective is */
 static inline struct hcomm_loc hcomm_input(const struct hcomm_sched_args *args,
 					   uint64_t off)
@@ -46,6 +50,32 @@ static inline struct hcomm_loc hcomm_input(const struct hcomm_sched_args *args,
 static inline struct hcomm_loc hcomm_output(uint64_t off)
 {
 	return hcomm_loc(HCOMM_SLOT_RECV, off);
+}
+
+/* bytes of a rank's block, and where it is in the buffer that has all of them */
+static inline uint64_t hcomm_block(const struct hcomm_sched_args *args, uint32_t i,
+				   uint64_t *off)
+{
+	uint64_t size = hcomm_dtype_bytes(args->dtype);
+
+	if (args->counts) {
+		*off = args->displs[i] * size;
+		return args->counts[i] * size;
+	}
+	*off = args->vector ? 0 : args->count * size * i;
+	return args->count * size;
+}
+
+/* the same for what ALLTOALL receives */
+static inline uint64_t hcomm_block_out(const struct hcomm_sched_args *args,
+				       uint32_t i, uint64_t *off)
+{
+	uint64_t size = hcomm_dtype_bytes(args->dtype);
+
+	if (!args->vector)
+		return hcomm_block(args, i, off);
+	*off = args->rdispls[i] * size;
+	return args->rcounts[i] * size;
 }
 
 /* (a - b) mod n, for a, b <= n */

@@ -1,32 +1,74 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The door to the builders: arguments are checked here, once for all of them. */
+/* The door to the builders: which there are, what each can do. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "builders.h"
 
 #define COLL(c)	(1u << HCOMM_COLL_##c)
 
+/*
+ * By algorithm: masks of collectives it does at all, in their V form, and in
+ * fixed order where they reduce.
+ */
 static const struct algo {
 	const char *name;
 	uint32_t colls;
+	uint32_t vector;
+	uint32_t fixed;
+	void (*build)(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
 } algos[HCOMM_ALGO_COUNT] = {
-	[HCOMM_ALGO_NONE] = { "none", 0 },
+	[HCOMM_ALGO_NONE] = { .name = "none" },
 	[HCOMM_ALGO_RING] = {
-		"ring", COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.name = "ring",
+		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.build = hcomm_build_ring,
 	},
 	[HCOMM_ALGO_BINOMIAL] = {
-		"binomial", COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE),
+		.name = "binomial",
+		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE),
+		.build = hcomm_build_binomial,
 	},
 	[HCOMM_ALGO_DOUBLE_TREE] = {
-		"double-tree", COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE),
+		.name = "double-tree",
+		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE),
+		.build = hcomm_build_double_tree,
 	},
 	[HCOMM_ALGO_RECURSIVE_DOUBLING] = {
-		"recursive-doubling", COLL(ALLREDUCE),
+		.name = "recursive-doubling",
+		.colls = COLL(ALLREDUCE),
+		.build = hcomm_build_recursive_doubling,
 	},
-	[HCOMM_ALGO_DIRECT] = { "direct", COLL(ALLREDUCE) },
-	[HCOMM_ALGO_DISSEMINATION] = { "dissemination", COLL(BARRIER) },
-	[HCOMM_ALGO_P2P] = { "p2p", COLL(P2P) },
+	[HCOMM_ALGO_DIRECT] = {
+		.name = "direct",
+		.colls = COLL(ALLREDUCE),
+		.fixed = COLL(ALLREDUCE),
+		.build = hcomm_build_direct,
+	},
+	[HCOMM_ALGO_DISSEMINATION] = {
+		.name = "dissemination",
+		.colls = COLL(BARRIER),
+		.build = hcomm_build_dissemination,
+	},
+	[HCOMM_ALGO_P2P] = {
+		.name = "p2p",
+		.colls = COLL(P2P),
+		.build = hcomm_build_p2p,
+	},
+	[HCOMM_ALGO_BIDIRECTIONAL_RING] = { .name = "bidirectional-ring" },
+	[HCOMM_ALGO_KNOMIAL] = { .name = "k-nomial" },
+	[HCOMM_ALGO_HALVING_DOUBLING] = { .name = "halving-doubling" },
+	[HCOMM_ALGO_BRUCK] = { .name = "bruck" },
+	[HCOMM_ALGO_PAIRWISE] = { .name = "pairwise" },
+	[HCOMM_ALGO_STAR] = { .name = "star" },
+	[HCOMM_ALGO_PIPELINE] = { .name = "pipeline" },
+	[HCOMM_ALGO_SCATTER_ALLGATHER] = { .name = "scatter-allgather" },
+	[HCOMM_ALGO_NONUNIFORM_RING] = { .name = "nonuniform-ring" },
+	[HCOMM_ALGO_NONUNIFORM_BRUCK] = { .name = "nonuniform-bruck" },
+	[HCOMM_ALGO_HIERARCHICAL] = { .name = "hierarchical" },
+	[HCOMM_ALGO_LINEAR] = { .name = "linear" },
 };
 
 static const char * const coll_names[] = {
@@ -74,135 +116,79 @@ const char *hcomm_coll_name(uint32_t coll)
 	       coll_names[coll] : NULL;
 }
 
-uint32_t hcomm_dtype_bytes(uint32_t dtype)
+static bool reduces(uint32_t coll)
 {
-	static const uint8_t bytes[HCOMM_DT_COUNT] = {
-		[HCOMM_DT_INT8] = 1, [HCOMM_DT_UINT8] = 1,
-		[HCOMM_DT_INT16] = 2, [HCOMM_DT_UINT16] = 2,
-		[HCOMM_DT_INT32] = 4, [HCOMM_DT_UINT32] = 4,
-		[HCOMM_DT_INT64] = 8, [HCOMM_DT_UINT64] = 8,
-		[HCOMM_DT_FP16] = 2, [HCOMM_DT_BF16] = 2,
-		[HCOMM_DT_FP32] = 4, [HCOMM_DT_FP64] = 8,
-	};
-
-	return dtype < HCOMM_DT_COUNT ? bytes[dtype] : 0;
+	return coll == HCOMM_COLL_ALLREDUCE || coll == HCOMM_COLL_REDUCE ||
+	       coll == HCOMM_COLL_REDUCE_SCATTER || coll == HCOMM_COLL_SCAN ||
+	       coll == HCOMM_COLL_EXSCAN;
 }
 
-uint64_t hcomm_sched_buffer_size(const struct hcomm_sched_args *args,
-				 uint32_t slot)
+int hcomm_sched_check(const struct hcomm_sched_args *args)
 {
-	uint64_t one = args->count * hcomm_dtype_bytes(args->dtype);
-	uint64_t all = one * args->nranks;
-	bool root = args->rank == args->root;
+	uint32_t coll = args->coll;
+	const struct algo *algo;
+	int err = hcomm_args_check(args);
 
-	if (slot != HCOMM_SLOT_SEND && slot != HCOMM_SLOT_RECV)
-		return 0;
-	if (args->in_place && slot == HCOMM_SLOT_SEND)
-		return 0;
-	switch (args->coll) {
-	case HCOMM_COLL_ALLREDUCE:
-		return one;
-	case HCOMM_COLL_BROADCAST:
-		return slot == HCOMM_SLOT_RECV || root ? one : 0;
-	case HCOMM_COLL_REDUCE:
-		return slot == HCOMM_SLOT_SEND || args->in_place || root ? one : 0;
-	case HCOMM_COLL_ALLGATHER:
-		return slot == HCOMM_SLOT_SEND ? one : all;
-	case HCOMM_COLL_REDUCE_SCATTER:
-		return slot == HCOMM_SLOT_SEND || args->in_place ? all : one;
-	case HCOMM_COLL_P2P:
-		if (slot == HCOMM_SLOT_SEND)
-			return root ? one : 0;
-		return args->rank == args->peer || (args->in_place && root) ? one : 0;
-	default:
-		return 0;
-	}
-}
-
-static int check_args(const struct hcomm_sched_args *a)
-{
-	uint32_t size = hcomm_dtype_bytes(a->dtype);
-
-	if (!a->nranks || a->nranks > HCOMM_MAX_RANKS || a->rank >= a->nranks ||
-	    a->root >= a->nranks || a->peer >= a->nranks || !size ||
-	    a->redop >= HCOMM_OP_COUNT || !a->chunk_size ||
-	    a->channels > HCOMM_SCHED_MAX_CHANNELS ||
-	    !a->algo || a->algo >= HCOMM_ALGO_COUNT)
+	if (!args->algo || args->algo >= HCOMM_ALGO_COUNT)
 		return -EINVAL;
-	if (!hcomm_algo_supports(a->algo, a->coll))
+	if (err)
+		return err;
+	algo = &algos[args->algo];
+	if (!hcomm_algo_supports(args->algo, coll) ||
+	    (hcomm_args_vector(args) && !(algo->vector & (1u << coll))) ||
+	    (args->fixed_order && reduces(coll) && !(algo->fixed & (1u << coll))))
 		return -EOPNOTSUPP;
-	if (a->count > (1ull << 60) / size / a->nranks)
-		return -EOVERFLOW;
 	return 0;
 }
 
-/* one rank: the output is the input */
+/* one rank: the output is the input, except that EXSCAN has none */
 static void build_alone(struct hcomm_plan *plan,
 			const struct hcomm_sched_args *args)
 {
-	uint64_t len = args->count * hcomm_dtype_bytes(args->dtype);
+	uint64_t in = 0, out = 0, len = hcomm_block(args, 0, &in);
 
-	if (args->coll != HCOMM_COLL_BARRIER && !args->in_place && len)
-		hcomm_plan_copy(plan, hcomm_output(0), hcomm_input(args, 0), len);
-}
-
-static void build(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
-{
-	switch (args->algo) {
-	case HCOMM_ALGO_RING:
-		if (args->coll == HCOMM_COLL_ALLREDUCE)
-			hcomm_build_ring_allreduce(plan, args);
-		else if (args->coll == HCOMM_COLL_REDUCE_SCATTER)
-			hcomm_build_ring_reduce_scatter(plan, args);
-		else
-			hcomm_build_ring_allgather(plan, args);
-		break;
-	case HCOMM_ALGO_BINOMIAL:
-		hcomm_build_binomial(plan, args);
-		break;
-	case HCOMM_ALGO_DOUBLE_TREE:
-		hcomm_build_double_tree(plan, args);
-		break;
-	case HCOMM_ALGO_RECURSIVE_DOUBLING:
-		hcomm_build_recursive_doubling(plan, args);
-		break;
-	case HCOMM_ALGO_DIRECT:
-		hcomm_build_direct(plan, args);
-		break;
-	case HCOMM_ALGO_DISSEMINATION:
-		hcomm_build_dissemination(plan, args);
-		break;
-	case HCOMM_ALGO_P2P:
-		hcomm_build_p2p(plan, args);
-		break;
+	if (args->coll == HCOMM_COLL_ALLGATHER || args->coll == HCOMM_COLL_GATHER ||
+	    args->coll == HCOMM_COLL_REDUCE_SCATTER) {
+		out = in;
+		in = 0;
 	}
+	if (args->coll == HCOMM_COLL_ALLTOALL)
+		hcomm_block_out(args, 0, &out);
+	if (args->coll == HCOMM_COLL_BARRIER || args->coll == HCOMM_COLL_EXSCAN ||
+	    args->in_place || !len)
+		return;
+	hcomm_plan_copy(plan, hcomm_output(out), hcomm_input(args, in), len);
 }
 
 int hcomm_sched_build(const struct hcomm_sched_args *args,
 		      struct hcomm_plan **out)
 {
 	struct hcomm_sched_args a = *args;
-	struct hcomm_plan *plan;
+	struct hcomm_plan *plan = NULL;
+	uint64_t *memory;
 	int err;
 
-	err = check_args(&a);
+	err = hcomm_sched_check(&a);
 	if (err)
 		return err;
-	if (!a.channels)
-		a.channels = 1;
+	err = hcomm_args_complete(&a, &memory);
+	if (err)
+		return err;
 
+	err = -ENOMEM;
 	plan = hcomm_plan_new(a.dtype, a.redop);
 	if (!plan)
-		return -ENOMEM;
+		goto out;
 	if (a.nranks == 1)
 		build_alone(plan, &a);
 	else
-		build(plan, &a);
+		algos[a.algo].build(plan, &a);
 	err = hcomm_plan_finish(plan);
-	if (err) {
+	if (err)
 		hcomm_plan_free(plan);
-		return err;
-	}
-	*out = plan;
-	return 0;
+	else
+		*out = plan;
+out:
+	free(memory);
+	return err;
 }
