@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sched/args.h"
 #include "internal.h"
 
 static const char * const op_names[HCOMM_STEP_COUNT] = {
@@ -55,17 +56,74 @@ int chk_fail(struct checker *c, enum hcomm_check_kind kind, uint32_t rank,
 	return -EPROTO;
 }
 
-static int known(uint32_t coll)
+void chk_blocks(const struct checker *c, uint32_t rank, bool received,
+		struct block *blocks)
 {
-	switch (coll) {
-	case HCOMM_COLL_P2P:
-	case HCOMM_COLL_BARRIER:
-	case HCOMM_COLL_BROADCAST:
-	case HCOMM_COLL_REDUCE:
-	case HCOMM_COLL_ALLREDUCE:
-	case HCOMM_COLL_REDUCE_SCATTER:
+	const struct hcomm_sched_args *a = &c->ranks[rank];
+	bool v = a->vector || a->counts;
+	const uint64_t *counts = received || a->in_place ? a->rcounts : a->counts;
+	const uint64_t *displs = received || a->in_place ? a->rdispls : a->displs;
+	uint64_t at = 0, count = a->count;
+	uint32_t q;
+
+	if (a->coll != HCOMM_COLL_ALLTOALL) {
+		counts = a->counts;
+		displs = a->displs;
+	}
+	for (q = 0; q < c->n; q++) {
+		if (v) {
+			count = counts[q];
+			at = displs ? displs[q] : at;
+		}
+		blocks[q] = (struct block){ at * c->size, count * c->size };
+		at += count;
+	}
+}
+
+struct block chk_own_block(const struct checker *c, uint32_t rank)
+{
+	const struct hcomm_sched_args *a = &c->ranks[rank];
+	struct block b = { 0, (a->counts ? a->counts[rank] : a->count) * c->size };
+	uint32_t q;
+
+	if (a->coll == HCOMM_COLL_GATHER || a->coll == HCOMM_COLL_SCATTER)
+		return b;
+	if (!a->counts)
+		b.off = b.len * rank;
+	else if (a->displs)
+		b.off = a->displs[rank] * c->size;
+	for (q = 0; a->counts && !a->displs && q < rank; q++)
+		b.off += a->counts[q] * c->size;
+	return b;
+}
+
+/* in place: bytes of slot 1 that are input */
+static int input_in_output(struct checker *c, uint32_t rank, struct block *in)
+{
+	bool root = rank == c->args.root;
+	struct block *all;
+
+	*in = (struct block){ 0, slot_size(c, rank, HCOMM_SLOT_RECV) };
+	switch (c->args.coll) {
 	case HCOMM_COLL_ALLGATHER:
-		return 1;
+		*in = chk_own_block(c, rank);
+		break;
+	case HCOMM_COLL_GATHER:
+		if (!root)
+			break;
+		all = malloc(c->n * sizeof(*all));
+		if (!all)
+			return -ENOMEM;
+		chk_blocks(c, rank, false, all);
+		*in = all[rank];
+		free(all);
+		break;
+	case HCOMM_COLL_BROADCAST:
+	case HCOMM_COLL_SCATTER:
+	case HCOMM_COLL_P2P:
+		if (!root)
+			in->len = 0;
+		break;
 	}
 	return 0;
 }
@@ -73,40 +131,28 @@ static int known(uint32_t coll)
 /* the inputs, where they are */
 static int init_memory(struct checker *c)
 {
-	uint64_t one = c->args.count * c->size;
-	uint32_t rank, coll = c->args.coll;
+	struct block in;
 	struct memory *m;
-	int err;
+	uint32_t rank, slot;
+	int err = 0;
 
 	c->mem = calloc(c->n, 3 * sizeof(*c->mem));
 	if (!c->mem)
 		return -ENOMEM;
-	for (rank = 0; rank < c->n; rank++) {
-		struct hcomm_sched_args a = rank_args(c, rank);
-		uint64_t in = hcomm_sched_buffer_size(&a, HCOMM_SLOT_SEND);
-		uint64_t out = hcomm_sched_buffer_size(&a, HCOMM_SLOT_RECV);
-
+	for (rank = 0; rank < c->n && !err; rank++) {
 		m = slot_memory(c, rank, 0);
-		err = chk_memory_init(m, in);
+		for (slot = 0; slot < 3 && !err; slot++)
+			err = chk_memory_init(m + slot, slot_size(c, rank, slot));
 		if (!err)
-			err = chk_memory_init(m + 1, out);
-		if (!err)
-			err = chk_memory_init(m + 2, c->progs[rank].scratch_size);
-		if (!err)
-			err = chk_memory_set(m, 0, in, chk_expr_leaf(rank), 0);
-		if (err)
-			return err;
-		if (!c->args.in_place)
+			err = chk_memory_set(m, 0, m->size, chk_expr_leaf(rank), 0);
+		if (err || !c->args.in_place)
 			continue;
-		if (coll == HCOMM_COLL_ALLGATHER)
-			err = chk_memory_set(m + 1, rank * one, one, chk_expr_leaf(rank), 0);
-		else if ((coll != HCOMM_COLL_BROADCAST && coll != HCOMM_COLL_P2P) ||
-			 rank == c->args.root)
-			err = chk_memory_set(m + 1, 0, out, chk_expr_leaf(rank), 0);
-		if (err)
-			return err;
+		err = input_in_output(c, rank, &in);
+		/* position 0 is where the input begins, or where all of it is */
+		if (!err)
+			err = chk_memory_set(m + 1, in.off, in.len, chk_expr_leaf(rank), 0);
 	}
-	return 0;
+	return err;
 }
 
 static void destroy(struct checker *c)
@@ -116,6 +162,7 @@ static void destroy(struct checker *c)
 	for (i = 0; c->mem && i < 3 * c->n; i++)
 		chk_memory_exit(&c->mem[i]);
 	free(c->mem);
+	free(c->sizes);
 	chk_expr_exit(&c->expr);
 	free(c->readers.cell);
 	free(c->a.v);
@@ -135,61 +182,128 @@ static void destroy(struct checker *c)
 	free(c->knows);
 }
 
-int hcomm_check(const struct hcomm_check_prog *progs,
-		const struct hcomm_sched_args *args,
-		const struct hcomm_check_opts *opts,
-		struct hcomm_check_result *res)
+static int init_args(struct checker *c)
 {
+	uint32_t rank, slot;
+	int err;
+
+	if (!c->n || c->n > HCOMM_MAX_RANKS || !c->opts.chunk_size || !c->opts.window ||
+	    !c->opts.staging_slots || c->args.coll == HCOMM_COLL_NONE ||
+	    c->args.coll > HCOMM_COLL_EXSCAN)
+		return -EINVAL;
+	c->sizes = malloc(2 * (size_t)c->n * sizeof(*c->sizes));
+	if (!c->sizes)
+		return -ENOMEM;
+	for (rank = 0; rank < c->n; rank++) {
+		struct hcomm_sched_args a = c->ranks[rank];
+
+		a.chunk_size = c->opts.chunk_size;
+		err = hcomm_args_check(&a);
+		if (err || a.nranks != c->n || a.rank != rank)
+			return -EINVAL;
+		for (slot = 0; slot < 2; slot++)
+			c->sizes[2 * rank + slot] = hcomm_sched_buffer_size(&a, slot);
+	}
+	return c->opts.chunk_size % c->size ? -EINVAL : 0;
+}
+
+static int check(struct checker *c)
+{
+	int err;
+
+	memset(c->res, 0, sizeof(*c->res));
+	c->res->step = HCOMM_CHECK_NO_STEP;
+	err = init_args(c);
+	if (err)
+		goto out;
+	c->first = calloc(c->n + 1, sizeof(*c->first));
+	err = c->first ? chk_expr_init(&c->expr, c->n) : -ENOMEM;
+	if (!err)
+		err = chk_rules(c);
+	if (!err)
+		err = chk_match(c);
+	if (!err)
+		err = init_memory(c);
+	if (!err)
+		err = chk_run(c);
+	if (!err)
+		err = chk_outcome(c);
+out:
+	destroy(c);
+	return err;
+}
+
+int hcomm_check_each(const struct hcomm_check_prog *progs,
+		     const struct hcomm_sched_args *args,
+		     const struct hcomm_check_opts *opts,
+		     struct hcomm_check_result *res)
+{
+	struct hcomm_sched_args *ranks;
 	struct checker c = {
 		.progs = progs, .args = *args, .opts = *opts, .res = res,
 		.n = args->nranks, .size = hcomm_dtype_bytes(args->dtype),
 	};
 	int err;
 
-	memset(res, 0, sizeof(*res));
-	res->step = HCOMM_CHECK_NO_STEP;
-	if (!c.n || c.n > HCOMM_MAX_RANKS || !c.size || args->root >= c.n ||
-	    args->peer >= c.n || !opts->chunk_size ||
-	    opts->chunk_size % c.size || !opts->window || !opts->staging_slots ||
-	    args->count > (1ull << 60) / c.size / c.n || !known(args->coll))
-		return -EINVAL;
-
-	c.first = calloc(c.n + 1, sizeof(*c.first));
-	err = c.first ? chk_expr_init(&c.expr, c.n) : -ENOMEM;
-	if (!err)
-		err = chk_rules(&c);
-	if (!err)
-		err = chk_match(&c);
-	if (!err)
-		err = init_memory(&c);
-	if (!err)
-		err = chk_run(&c);
-	if (!err)
-		err = chk_outcome(&c);
-	destroy(&c);
+	ranks = malloc((c.n + 1) * sizeof(*ranks));
+	if (!ranks)
+		return -ENOMEM;
+	memcpy(ranks, args, c.n * sizeof(*ranks));
+	c.ranks = ranks;
+	err = check(&c);
+	free(ranks);
 	return err;
 }
 
-int hcomm_check_sched(const struct hcomm_sched_args *args,
-		      const struct hcomm_check_opts *opts,
-		      struct hcomm_check_result *res)
+/* one for all ranks */
+static struct hcomm_sched_args *spread(const struct hcomm_sched_args *args)
 {
-	struct hcomm_sched_args a = *args;
+	struct hcomm_sched_args *ranks;
+	uint32_t i;
+
+	ranks = malloc((args->nranks + 1) * sizeof(*ranks));
+	for (i = 0; ranks && i < args->nranks; i++) {
+		ranks[i] = *args;
+		ranks[i].rank = i;
+	}
+	return ranks;
+}
+
+int hcomm_check(const struct hcomm_check_prog *progs,
+		const struct hcomm_sched_args *args,
+		const struct hcomm_check_opts *opts,
+		struct hcomm_check_result *res)
+{
+	struct hcomm_sched_args *ranks;
+	int err;
+
+	memset(res, 0, sizeof(*res));
+	if (!args->nranks || args->nranks > HCOMM_MAX_RANKS)
+		return -EINVAL;
+	ranks = spread(args);
+	if (!ranks)
+		return -ENOMEM;
+	err = hcomm_check_each(progs, ranks, opts, res);
+	free(ranks);
+	return err;
+}
+
+int hcomm_check_sched_each(const struct hcomm_sched_args *args,
+			   const struct hcomm_check_opts *opts,
+			   struct hcomm_check_result *res)
+{
 	struct hcomm_check_prog *progs;
 	struct hcomm_plan **plans;
-	uint32_t i;
+	uint32_t n = args->nranks, i;
 	int err = 0;
 
 	memset(res, 0, sizeof(*res));
-	if (!a.nranks || a.nranks > HCOMM_MAX_RANKS)
-		return -EINVAL;
-	progs = calloc(a.nranks, sizeof(*progs));
-	plans = calloc(a.nranks, sizeof(*plans));
+	progs = calloc(n, sizeof(*progs));
+	plans = calloc(n, sizeof(*plans));
 	if (!progs || !plans)
 		err = -ENOMEM;
-	for (i = 0; i < a.nranks && !err; i++) {
-		a.rank = i;
-		err = hcomm_sched_build(&a, &plans[i]);
+	for (i = 0; i < n && !err; i++) {
+		err = hcomm_sched_build(&args[i], &plans[i]);
 		if (err)
 			break;
 		progs[i].steps = hcomm_plan_steps(plans[i], &progs[i].nsteps);
@@ -198,10 +312,28 @@ int hcomm_check_sched(const struct hcomm_sched_args *args,
 		progs[i].scratch_size = hcomm_plan_scratch_size(plans[i]);
 	}
 	if (!err)
-		err = hcomm_check(progs, args, opts, res);
-	for (i = 0; plans && i < args->nranks; i++)
+		err = hcomm_check_each(progs, args, opts, res);
+	for (i = 0; plans && i < n; i++)
 		hcomm_plan_free(plans[i]);
 	free(plans);
 	free(progs);
+	return err;
+}
+
+int hcomm_check_sched(const struct hcomm_sched_args *args,
+		      const struct hcomm_check_opts *opts,
+		      struct hcomm_check_result *res)
+{
+	struct hcomm_sched_args *ranks;
+	int err;
+
+	memset(res, 0, sizeof(*res));
+	if (!args->nranks || args->nranks > HCOMM_MAX_RANKS)
+		return -EINVAL;
+	ranks = spread(args);
+	if (!ranks)
+		return -ENOMEM;
+	err = hcomm_check_sched_each(ranks, opts, res);
+	free(ranks);
 	return err;
 }

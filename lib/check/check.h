@@ -16,8 +16,10 @@
  *  - every byte of every output holds exactly the contributions it must, each
  *    once, each from the right place, by the right operation; where several
  *    ranks get the same result, by the same expression up to the order of the
- *    two operands (operations are commutative to the bit);
- *  - inputs keep their values, and nothing is read before it was written.
+ *    two operands (operations are commutative to the bit); in fixed order, by
+ *    the one expression that it names;
+ *  - inputs keep their values, bytes between the blocks of an output are not
+ *    touched, and nothing is read before it was written.
  */
 #ifndef HCOMM_CHECK_H
 #define HCOMM_CHECK_H
@@ -65,8 +67,9 @@ struct hcomm_check_opts {
  * @HCOMM_CHECK_RACE: unordered accesses to the same bytes
  * @HCOMM_CHECK_UNINIT: bytes are read that were never written
  * @HCOMM_CHECK_VALUE: an output is not what the collective promises
- * @HCOMM_CHECK_ORDER: ranks get the same result by different expressions
- * @HCOMM_CHECK_INPUT: an input is changed
+ * @HCOMM_CHECK_ORDER: ranks get the same result by different expressions, or not
+ *	by that of the fixed order
+ * @HCOMM_CHECK_INPUT: an input is changed, or what is no output is written
  * @HCOMM_CHECK_SYNC: a rank leaves a barrier before another one entered
  */
 enum hcomm_check_kind {
@@ -107,7 +110,8 @@ struct hcomm_check_result {
 /**
  * hcomm_check - prove a set of programs right
  * @progs: args->nranks programs, by rank
- * @args: the collective; @rank, @algo, @channels and @chunk_size are not looked at
+ * @args: the collective, with what all ranks have in common; what says how to
+ *	plan it is not looked at
  * @opts: the communicator
  * @res: out: the verdict
  *
@@ -121,6 +125,20 @@ int hcomm_check(const struct hcomm_check_prog *progs,
 		struct hcomm_check_result *res);
 
 /**
+ * hcomm_check_each - the same where ranks have arguments of their own
+ * @progs: programs, by rank
+ * @args: arguments, by rank: @counts, @displs and the like of V forms may differ
+ * @opts: the communicator
+ * @res: out: the verdict
+ *
+ * Return: as hcomm_check().
+ */
+int hcomm_check_each(const struct hcomm_check_prog *progs,
+		     const struct hcomm_sched_args *args,
+		     const struct hcomm_check_opts *opts,
+		     struct hcomm_check_result *res);
+
+/**
  * hcomm_check_sched - build the plans of all ranks and prove them right
  * @args: what to plan; @rank is not looked at
  * @opts: the communicator
@@ -131,5 +149,17 @@ int hcomm_check(const struct hcomm_check_prog *progs,
 int hcomm_check_sched(const struct hcomm_sched_args *args,
 		      const struct hcomm_check_opts *opts,
 		      struct hcomm_check_result *res);
+
+/**
+ * hcomm_check_sched_each - the same where ranks have arguments of their own
+ * @args: what to plan, by rank
+ * @opts: the communicator
+ * @res: out: the verdict
+ *
+ * Return: as hcomm_check_sched().
+ */
+int hcomm_check_sched_each(const struct hcomm_sched_args *args,
+			   const struct hcomm_check_opts *opts,
+			   struct hcomm_check_result *res);
 
 #endif /* HCOMM_CHECK_H */

@@ -16,25 +16,25 @@
 /**
  * struct expr - a node
  * @leaf: it is the input of @rank
- * @good: it was found to have one aligned leaf of each rank
  * @dtype: type of the operation
  * @redop: the operation
  * @rank: of a leaf
  * @left: left operand, the one with the lower number
  * @right: right operand
  * @leaves: number of leaves in the tree, saturated
+ * @good: it was found to have one aligned leaf of each of the ranks below this
  * @next: in its hash bucket
  * @shift: see above
  */
 struct expr {
 	bool leaf;
-	bool good;
 	uint8_t dtype;
 	uint8_t redop;
 	uint32_t rank;
 	uint32_t left;
 	uint32_t right;
 	uint32_t leaves;
+	uint32_t good;
 	uint32_t next;
 	int64_t shift;
 };

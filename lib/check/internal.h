@@ -99,7 +99,9 @@ struct staging {
 
 struct checker {
 	const struct hcomm_check_prog *progs;
-	struct hcomm_sched_args args;
+	struct hcomm_sched_args args;	/* what is equal on all ranks */
+	struct hcomm_sched_args *ranks;	/* by rank */
+	uint64_t *sizes;	/* of slots 0 and 1, by rank */
 	struct hcomm_check_opts opts;
 	struct hcomm_check_result *res;
 	uint32_t n;
@@ -130,6 +132,8 @@ struct checker {
 	uint32_t stack_room;
 	uint32_t stamp;
 	uint32_t clock;
+	uint32_t fixed;		/* expression of the fixed order over ... */
+	uint32_t fixed_below;	/* ... the ranks below this */
 	uint64_t *knows;	/* barrier: ranks heard of, by gstep */
 	uint32_t words;		/* of such a set */
 };
@@ -167,15 +171,32 @@ static inline uint32_t step_chunks(const struct checker *c, uint64_t len)
 	return (len + c->opts.chunk_size - 1) / c->opts.chunk_size;
 }
 
-/* arguments of one rank */
-static inline struct hcomm_sched_args rank_args(const struct checker *c,
-						uint32_t rank)
+static inline uint64_t slot_size(const struct checker *c, uint32_t rank,
+				 uint32_t slot)
 {
-	struct hcomm_sched_args a = c->args;
-
-	a.rank = rank;
-	return a;
+	return slot == HCOMM_SLOT_SCRATCH ? c->progs[rank].scratch_size :
+					    c->sizes[2 * rank + slot];
 }
+
+/**
+ * struct block - one of the blocks that a buffer is made of
+ * @off: first byte
+ * @len: bytes
+ */
+struct block {
+	uint64_t off;
+	uint64_t len;
+};
+
+/*
+ * The blocks of the buffer of a rank that has all of them, by rank: of ALLTOALL
+ * those that it sends, or those that it receives.
+ */
+void chk_blocks(const struct checker *c, uint32_t rank, bool received,
+		struct block *blocks);
+
+/* the block of a rank, as the rank itself knows it: @off is 0 for GATHER and SCATTER */
+struct block chk_own_block(const struct checker *c, uint32_t rank);
 
 /* "SEND to 3, message 0" */
 const char *chk_step_name(const struct checker *c, uint32_t rank, uint32_t step,

@@ -16,7 +16,6 @@ static int rule(struct checker *c, uint32_t rank, uint32_t step, const char *wha
 static int check_range(struct checker *c, uint32_t rank, uint32_t step,
 		       uint32_t slot, uint64_t off, uint64_t len, bool write)
 {
-	struct hcomm_sched_args a = rank_args(c, rank);
 	uint64_t size;
 
 	if (slot >= c->progs[rank].nslots)
@@ -25,8 +24,7 @@ static int check_range(struct checker *c, uint32_t rank, uint32_t step,
 		return rule(c, rank, step, "offset + len overflows");
 	if (!len)
 		return 0;
-	size = slot == HCOMM_SLOT_SCRATCH ? c->progs[rank].scratch_size :
-					    hcomm_sched_buffer_size(&a, slot);
+	size = slot_size(c, rank, slot);
 	if (off + len > size) {
 		c->res->slot = slot;
 		c->res->byte = off > size ? off : size;

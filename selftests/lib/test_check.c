@@ -433,7 +433,7 @@ static void test_args(void)
 			s.opts.staging_slots = 0;
 			break;
 		case 4:
-			s.args.coll = HCOMM_COLL_SCAN;
+			s.args.coll = HCOMM_COLL_GROUP;
 			break;
 		case 5:
 			s.args.root = 2;
