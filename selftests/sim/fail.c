@@ -195,7 +195,8 @@ static bool mismatch_one(u64 seed)
 		}
 		coll_call(&spec[0], &calls[0]);
 		coll_call(&spec[1], &calls[1]);
-	} while (same_call(&calls[0], &calls[1]) || spec[1].coll == HCOMM_COLL_P2P);
+	} while (same_call(&calls[0], &calls[1]) || spec[1].coll == HCOMM_COLL_P2P ||
+		 !coll_valid(&spec[1], &cfg));
 	odd = rng_below(&rng, cfg.nranks);
 	cfg.max_time = 1000 * cfg.tick + 100 * (cfg.skew + cfg.reorder);
 	sim = sim_new(&cfg);

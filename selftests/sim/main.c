@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 		n = mode_mismatch(o.first, o.last);
 		break;
 	}
-	printf("%s: %llu simulations\n", o.mode_name, (unsigned long long)n);
+	printf("%s: %llu simulations, seeds %llu to %llu\n", o.mode_name, (unsigned long long)n,
+	       (unsigned long long)o.first, (unsigned long long)o.last);
 	return 0;
 }

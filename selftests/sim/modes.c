@@ -5,6 +5,7 @@
  * messages, replay.  And failed allocations, after which nothing may be left.
  */
 #include <stdio.h>
+#include <hcomm/sched.h>
 #include "sim.h"
 
 static void replay_as(const char *mode, u64 seed)
@@ -63,8 +64,35 @@ u64 mode_random(u64 first, u64 last, bool verbose)
 	return last - first + 1;
 }
 
+/* Which of the library's algorithms were met, for which collective. */
+struct coverage {
+	u32 seen[HCOMM_COLL_GROUP][HCOMM_ALGO_COUNT];
+};
+
+/* Enough of them must have met every pair: chance is no excuse. */
+static void check_coverage(const struct coverage *c, u64 sims)
+{
+	u32 coll, algo, pairs = 0, met = 0;
+
+	for (coll = HCOMM_COLL_P2P; coll < HCOMM_COLL_GROUP; coll++) {
+		for (algo = HCOMM_ALGO_RING; algo < HCOMM_ALGO_COUNT; algo++) {
+			if (!hcomm_algo_supports(algo, coll))
+				continue;
+			pairs++;
+			met += !!c->seen[coll][algo];
+			if (!c->seen[coll][algo])
+				printf("# not met: %s/%s\n", hcomm_coll_name(coll),
+				       hcomm_algo_name(algo));
+		}
+	}
+	printf("# %u of %u pairs of collective and algorithm\n", met, pairs);
+	if (sims >= 20 * pairs && met < pairs)
+		sim_die(NULL, "%u pairs were never drawn", pairs - met);
+}
+
 u64 mode_colls(u64 first, u64 last, bool verbose)
 {
+	struct coverage coverage = {};
 	u64 seed;
 
 	for (seed = first; seed <= last; seed++) {
@@ -85,6 +113,7 @@ u64 mode_colls(u64 first, u64 last, bool verbose)
 			sim_die(sim, "out of memory");
 		sim_go(sim);
 		coll_job_check(job, sim);
+		coverage.seen[spec.coll][spec.algo]++;
 		if (verbose) {
 			printf("# %u ranks, %u per node, %s\n", cfg.nranks, cfg.ranks_per_node,
 			       coll_text(&spec));
@@ -93,6 +122,7 @@ u64 mode_colls(u64 first, u64 last, bool verbose)
 		coll_job_free(job);
 		sim_free(sim);
 	}
+	check_coverage(&coverage, last - first + 1);
 	return last - first + 1;
 }
 

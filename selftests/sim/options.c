@@ -151,6 +151,12 @@ static void set_permille(struct sim_options *o, const struct option_desc *d, con
 	store(o, d, (u64)(p * 1000));
 }
 
+static void set_vector(struct sim_options *o, const struct option_desc *d, const char *arg)
+{
+	set_number(o, d, arg);
+	o->spec.vector = true;
+}
+
 static void set_kill(struct sim_options *o, const struct option_desc *d, const char *arg)
 {
 	u64 rank;
@@ -223,6 +229,16 @@ static const struct option_desc options[] = {
 	    set_number, FIELD(spec.peer), 0, HCOMM_MAX_RANKS - 1),
 	OPT("in-place", NULL, "input and output are the same buffer",
 	    set_flag, FIELD(spec.in_place)),
+	OPT("fixed-order", NULL, "reduce in the order of ranks, whatever the algorithm",
+	    set_flag, FIELD(spec.fixed_order)),
+	OPT("vector", "SEED", "blocks of different lengths, --count in the mean",
+	    set_vector, FIELD(spec.vseed), 0, ~0ull),
+	OPT("apart", NULL, "such blocks lie in any order, with gaps",
+	    set_flag, FIELD(spec.apart)),
+	OPT("groups", "SEED", "nodes and groups of a hierarchical plan, 0: the fabric's (0)",
+	    set_number, FIELD(spec.tseed), 0, ~0ull),
+	OPT("radix", "N", "of trees that have one (4)",
+	    set_number, FIELD(spec.radix), 2, HCOMM_SCHED_MAX_RADIX),
 	OPT("channels", "N", "channels of the schedule (1)",
 	    set_number, FIELD(spec.channels), 1, HCOMM_SCHED_MAX_CHANNELS),
 	OPT("runs", "N", "runs at the same time (1)", set_number, FIELD(spec.runs), 1, 65536),
@@ -286,6 +302,7 @@ static const struct option_desc options[] = {
 	HEAD("General:"),
 	OPT("seed", "S", "of everything (1)", set_seed),
 	OPT("seeds", "A..B", "from A to B", set_seeds),
+	OPT("cases", "N", "so many seeds, from --seed on", set_number, FIELD(cases), 1, U32_MAX),
 	OPT("scalar", NULL, "reductions without vector units", set_flag, FIELD(scalar)),
 	OPT("verbose", NULL, "tell about each simulation", set_flag, FIELD(verbose)),
 	OPT("trace", NULL, "print all that happens", set_trace),
@@ -332,6 +349,8 @@ static void validate(struct sim_options *o)
 		wrong = "--peer is --root";
 	if (!hcomm_algo_supports(s->algo, s->coll))
 		wrong = "--algo does not do that --coll";
+	else if (!wrong && s->root < cfg->nranks && !coll_valid(s, cfg))
+		wrong = "--algo does not do that --coll so";
 	if (s->root >= cfg->nranks || s->peer >= cfg->nranks ||
 	    (cfg->kill_rank != ~0u && cfg->kill_rank >= cfg->nranks) ||
 	    (cfg->break_rank != ~0u &&
@@ -365,7 +384,8 @@ void options_parse(struct sim_options *o, int argc, char **argv)
 		if (!options[i].name)
 			continue;
 		longs[n++] = (struct option){
-			.name = options[i].name, .has_arg = !!options[i].arg, .val = FIRST_VAL + (int)i,
+			.name = options[i].name, .has_arg = !!options[i].arg,
+			.val = FIRST_VAL + (int)i,
 		};
 	}
 	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -376,6 +396,8 @@ void options_parse(struct sim_options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		usage("", argv[optind]);
+	if (o->cases)
+		o->last = o->first + o->cases - 1;
 	if (o->mode == MODE_COLL)
 		validate(o);
 }

@@ -25,6 +25,7 @@ enum sim_mode {
  * @mode_name: as on the command line
  * @first: first seed
  * @last: last seed
+ * @cases: so many seeds, 0: to @last
  * @limit: simulations per seed of some sets, 0: all
  * @scalar: no vector units
  * @verbose: tell about each simulation
@@ -36,6 +37,7 @@ struct sim_options {
 	const char *mode_name;
 	u64 first;
 	u64 last;
+	u32 cases;
 	u32 limit;
 	bool scalar;
 	bool verbose;

@@ -3,20 +3,24 @@
 #
 # Build the simulator and run its sets; TAP on standard output.
 #
-#   run.sh [--asan] [--long]
+#   run.sh [--asan] [--long] [--seed S]
 #
 # --asan: with address and undefined-behaviour sanitizers, without the largest
 # simulations.  --long: more seeds, every moment of a death, 4,096 ranks.
+# --seed: of the one set that is new each time (collectives-new), to see it again.
 
 cd "$(dirname "$0")/../.." || exit 1
 asan=
 long=
-for arg; do
-	case $arg in
+seed=$((RANDOM << 30 | RANDOM << 15 | RANDOM))
+while [ $# -gt 0 ]; do
+	case $1 in
 	--asan) asan=1 ;;
 	--long) long=1 ;;
-	*) echo "usage: $0 [--asan] [--long]" >&2; exit 2 ;;
+	--seed) seed=${2:-} ; shift ;;
+	*) set -- ;;
 	esac
+	shift || { echo "usage: $0 [--asan] [--long] [--seed S]" >&2; exit 2; }
 done
 
 dir=build/sim${asan:+-asan}
@@ -39,6 +43,7 @@ add() { tests+=("$*"); }	# name, options
 
 add random --random --seeds "1..$(((${long:+20}000 + 1500) / less))"
 add collectives --colls --seeds "1..$(((${long:+10}000 + 800) / less))"
+add collectives-new --colls --seed "$seed" --cases "$(((${long:+40}000 + 5000) / less))"
 add p2p --p2p --seeds "1..$(((${long:+3}000 + 200) / less))"
 add mismatch --mismatch --seeds "1..$(((${long:+50}000 + 3000) / less))"
 add alloc --alloc --seeds "1..$((${long:+30} + 3))"

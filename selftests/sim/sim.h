@@ -270,13 +270,19 @@ void rand_job_free(struct rand_job *job);
  * struct coll_spec - collectives to simulate
  * @coll: enum hcomm_coll
  * @algo: enum hcomm_algo
- * @count: elements, see struct hcomm_sched_args
+ * @count: elements, see struct hcomm_sched_args; of blocks of V forms the mean
  * @dtype: enum hcomm_dtype
  * @redop: enum hcomm_redop
  * @root: root, or sender
  * @peer: receiver of P2P
  * @in_place: the input is in the output buffer
+ * @fixed_order: reduce in the order of ranks
+ * @vector: V form
+ * @apart: blocks of the V form lie in any order, with gaps
+ * @vseed: of the V form's blocks
+ * @tseed: of the nodes and groups of a plan that has such, 0: those of the fabric
  * @channels: of the schedule
+ * @radix: of the schedule
  * @runs: in flight at once
  * @launches: of each run, one after the other
  * @pieces: most spans of a buffer
@@ -290,13 +296,19 @@ struct coll_spec {
 	u32 root;
 	u32 peer;
 	bool in_place;
+	bool fixed_order;
+	bool vector;
+	bool apart;
+	u64 vseed;
+	u64 tseed;
 	u32 channels;
+	u32 radix;
 	u32 runs;
 	u32 launches;
 	u32 pieces;
 };
 
-/* coll.c: schedules of the library, and what a collective must give */
+/* coll*.c: schedules of the library, and what a collective must give */
 struct coll_job;
 struct coll_job *coll_job_new(struct sim *sim, const struct sim_cfg *cfg,
 			      const struct coll_spec *spec);
@@ -310,6 +322,8 @@ void coll_job_free(struct coll_job *job);
 /* Any collective, algorithm and size that goes with @cfg. */
 void coll_random_spec(struct coll_spec *spec, struct sim_rng *rng,
 		      const struct sim_cfg *cfg);
+/* Can it be planned at all? */
+bool coll_valid(const struct coll_spec *spec, const struct sim_cfg *cfg);
 const char *coll_text(const struct coll_spec *spec);
 
 /* modes.c, fail.c: each returns the number of simulations that it did */
