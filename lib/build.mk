@@ -11,14 +11,18 @@ LIB_DIR	:= $(B)/lib
 LIB_STATIC := $(LIB_DIR)/libhcomm-user.a
 LIB_SHARED := $(LIB_DIR)/$(LIB_REAL)
 LIB_NAMES := $(LIB_SONAME) libhcomm-user.so libhcomm.so
-LIB_LIBS := -lnettle -lpthread
+LIB_LIBS := -lnettle -lpthread -ldl
 LIB_SRC	:= $(wildcard lib/base/*.c lib/env/*.c lib/bootstrap/*.c lib/dev/*.c \
-	lib/mem/*.c lib/comm/*.c lib/api/*.c lib/sched/*.c lib/check/*.c)
+	lib/mem/*.c lib/comm/*.c lib/api/*.c lib/sched/*.c lib/check/*.c \
+	lib/plan/*.c)
 LIB_OBJ	:= $(LIB_SRC:lib/%.c=$(LIB_DIR)/%.o)
+
+# All ranks must predict the same, on any machine: no fused multiply-add.
+$(LIB_DIR)/plan/%.o: CFLAGS_FP := -ffp-contract=off
 
 $(LIB_DIR)/%.o: lib/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -D_GNU_SOURCE -fPIC -c $< -o $@
+	$(CC) $(CFLAGS_ALL) $(CFLAGS_FP) -D_GNU_SOURCE -fPIC -c $< -o $@
 
 # A file that was removed must not live on in the archive, and nobody shall see
 # half of one.

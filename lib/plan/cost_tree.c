@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Predicted times of pipelined trees. */
+#include "cost.h"
+
+/* as hcomm_tree_emit() cuts: longest slice, slices before they get longer */
+#define SLICE_CHUNKS	4
+#define MIN_SLICES	16
+#define MAX_SLICES	1024
+
+static double slices(const struct hcomm_cost *c, double part)
+{
+	uint64_t n = (uint64_t)(part / c->cand->grain);
+
+	if (n > (uint64_t)MIN_SLICES * SLICE_CHUNKS)
+		n /= SLICE_CHUNKS;
+	else if (n > MIN_SLICES)
+		n = MIN_SLICES;
+	n = (n ? n : 1) * c->cand->channels;
+	return n > MAX_SLICES ? MAX_SLICES : n;
+}
+
+/**
+ * struct tree - what the trees are like
+ * @parts: trees, each with its part of the data
+ * @children: of the busiest rank in one tree
+ * @root_children: of the root, in one tree
+ * @in: messages that the busiest rank gets on the way down per slice
+ */
+struct tree {
+	double parts;
+	double children;
+	double root_children;
+	double in;
+};
+
+/* level k of a tree: mostly pairs that differ in bit k, some round a corner */
+static struct hcomm_hop level(const struct hcomm_cost *c, uint32_t k, bool corner)
+{
+	struct hcomm_hop h = corner ? c->s->shift[k] : c->s->flip[k];
+
+	h.flows = 1;
+	return h;
+}
+
+/*
+ * On the way up, a rank reduces its children's slices one after the other; over a
+ * network, each is granted when the one before is reduced, so nothing overlaps.
+ */
+static double up_level(struct hcomm_cost *c, struct hcomm_hop h, double slice,
+		       double children)
+{
+	if (h.cls == HCOMM_LINK_LOCAL || is_eager(c, slice))
+		return message(c, h, slice, true, true) +
+		       (children - 1) * cpu_busy(c, h, slice, true);
+	return message(c, h, slice, true, true) +
+	       (children - 1) * message(c, h, slice, true, false);
+}
+
+/* on the way down, the slices to all children leave one behind the other */
+static double down_level(struct hcomm_cost *c, struct hcomm_hop h, double slice,
+			 double children)
+{
+	return message(c, h, slice, false, true) +
+	       (children - 1) * slice * wire(c, h);
+}
+
+/* what each further slice costs, on the busiest rank */
+static double further(struct hcomm_cost *c, const struct tree *t,
+		      struct hcomm_hop top, double slice, bool up, bool down)
+{
+	double o = hop_link(c, top)->overhead, cpu = 0, net = 0, chain = 0;
+
+	if (up) {
+		cpu += t->children * cpu_busy(c, top, slice, true);
+		net += t->children * slice * wire(c, top);
+		if (top.cls != HCOMM_LINK_LOCAL)
+			chain = t->children * message(c, top, slice, true, false);
+	}
+	if (down) {
+		cpu += t->in * cpu_busy(c, top, slice, false) +
+		       t->children * o / 2;
+		net += t->children * slice * wire(c, top);
+	}
+	return hcomm_max(chain, hcomm_max(cpu, net));
+}
+
+/* the root of a broadcast copies its own data once that is sent */
+static double own_copy(struct hcomm_cost *c, const struct tree *t, double slice,
+		       double count)
+{
+	struct hcomm_hop h = level(c, c->s->levels - 1, false);
+	double out = count * t->parts * t->root_children * slice * wire(c, h);
+
+	if (is_eager(c, slice))
+		return c->v / c->m->copy_rate;
+	return out + message(c, h, 0, false, false) +
+	       hcomm_max(slice, c->v / count) / c->m->copy_rate;
+}
+
+/*
+ *	sum over levels of U + D + (slices - 1) * F
+ *
+ * U and D are the way of the first slice over a level, F the work of the busiest
+ * rank for each of the others.
+ */
+static double tree_time(struct hcomm_cost *c, const struct tree *t, uint32_t low,
+			bool corners)
+{
+	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
+	bool down = c->call->coll != HCOMM_COLL_REDUCE;
+	double part = c->v / t->parts, count = slices(c, part), slice = part / count;
+	double time = 0;
+	uint32_t k, i;
+
+	if (count * t->parts * (t->children + 2) * 2 > HCOMM_MAX_STEPS)
+		return -1;
+	note_message(c, slice);
+	for (k = low; k < c->s->levels; k++) {
+		double kids = corners ? t->children :
+			      k + 1 < c->s->levels ? 1 : t->root_children;
+
+		for (i = 0; i <= corners; i++) {
+			struct hcomm_hop h = level(c, k, i);
+			double weight = corners ? 0.5 : 1;
+
+			if (up && corners)
+				time += weight * up_level(c, h, slice, kids);
+			else if (up)
+				time += message(c, h, slice, true, k == low);
+			if (down)
+				time += weight * down_level(c, h, slice, kids);
+		}
+	}
+	time += (count - 1) *
+		further(c, t, level(c, c->s->levels - 1, false), slice, up, down) +
+		ends(c, c->s->leader, slice);
+	/* two ranks have nobody to share the second tree with */
+	if (t->parts > 1 && c->s->nranks < 3)
+		time += (up + down) * busy(c, c->s->next, slice, up);
+	return up ? time : hcomm_max(time, own_copy(c, t, slice, count));
+}
+
+/* one tree; its root has a child per level, the deepest leaf log2(n) parents */
+double hcomm_cost_binomial(struct hcomm_cost *c)
+{
+	struct tree t = { 1, c->s->levels, c->s->levels, 1 };
+
+	return tree_time(c, &t, c->s->nranks != 1u << c->s->levels &&
+			 c->s->levels > 1, false);
+}
+
+/* two trees of half the data each; every rank has two children in one of them */
+double hcomm_cost_double_tree(struct hcomm_cost *c)
+{
+	struct tree t = { 2, c->s->nranks > 3 ? 2 : 1, 1, 2 };
+
+	return tree_time(c, &t, 0, true);
+}

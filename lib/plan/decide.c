@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Candidates, and the choice among them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decide.h"
+
+#define MIN_GRAIN	4096u
+
+/* without counts that all ranks know, blocks are taken to be of a middle size */
+#define UNKNOWN_BLOCK	4096u
+
+void hcomm_call_shape(const struct hcomm_sched_args *args,
+		      struct hcomm_call_shape *call)
+{
+	uint64_t size = hcomm_dtype_bytes(args->dtype), sum = 0;
+	bool vector = args->vector || args->counts;
+	uint32_t i;
+
+	*call = (struct hcomm_call_shape){
+		.coll = args->coll,
+		.bytes = args->count * size,
+		.esize = (uint32_t)size,
+	};
+	if (!vector)
+		return;
+	if (args->coll != HCOMM_COLL_ALLGATHER &&
+	    args->coll != HCOMM_COLL_REDUCE_SCATTER) {
+		call->bytes = UNKNOWN_BLOCK;
+		return;
+	}
+	for (i = 0; args->counts && i < args->nranks; i++)
+		sum += args->counts[i];
+	call->bytes = sum / args->nranks * size;
+}
+
+/* -------------------------------------------------------------- corrections */
+
+static uint32_t bucket(uint64_t bytes)
+{
+	uint32_t b = 0;
+
+	while (bytes >>= 1)
+		b++;
+	return b < HCOMM_SIZE_BUCKETS ? b : HCOMM_SIZE_BUCKETS - 1;
+}
+
+static size_t scale_at(uint32_t coll, uint32_t algo, uint64_t bytes)
+{
+	return ((size_t)coll * HCOMM_ALGO_COUNT + algo) * HCOMM_SIZE_BUCKETS +
+	       bucket(bytes);
+}
+
+int hcomm_planner_measured(struct hcomm_planner *planner,
+			   const struct hcomm_sched_args *args,
+			   const struct hcomm_candidate *cand, double seconds)
+{
+	struct hcomm_call_shape call;
+	double predicted;
+
+	hcomm_call_shape(args, &call);
+	if (call.coll >= HCOMM_PLAN_COLLS || cand->algo >= HCOMM_ALGO_COUNT)
+		return 0;
+	predicted = hcomm_predict(&planner->model, &planner->shape, &planner->lim,
+				  &call, cand, NULL);
+	if (predicted <= 0 || seconds <= 0)
+		return 0;
+	if (!planner->scale)
+		planner->scale = calloc((size_t)HCOMM_PLAN_COLLS * HCOMM_ALGO_COUNT *
+					HCOMM_SIZE_BUCKETS, sizeof(float));
+	if (!planner->scale)
+		return -ENOMEM;
+	planner->scale[scale_at(call.coll, cand->algo, call.bytes)] =
+		(float)(seconds / predicted);
+	return 0;
+}
+
+void hcomm_planner_exit(struct hcomm_planner *planner)
+{
+	free(planner->scale);
+	planner->scale = NULL;
+	hcomm_tuner_close(planner->tuner);
+	planner->tuner = NULL;
+}
+
+/* --------------------------------------------------------------- candidates */
+
+/**
+ * struct field - candidates so far
+ * @p: planner
+ * @args: call
+ * @call: its size
+ * @out: list
+ * @count: its length
+ */
+struct field {
+	const struct hcomm_planner *p;
+	const struct hcomm_sched_args *args;
+	struct hcomm_call_shape call;
+	struct hcomm_decision *out;
+	uint32_t count;
+};
+
+static void add(struct field *f, const struct hcomm_candidate *cand)
+{
+	const struct hcomm_planner *p = f->p;
+	struct hcomm_decision d = { .cand = *cand, .why = HCOMM_WHY_MODEL };
+	uint32_t i;
+
+	if (f->count == HCOMM_MAX_CANDIDATES)
+		return;
+	d.seconds = hcomm_predict(&p->model, &p->shape, &p->lim, &f->call, cand,
+				  &d.largest);
+	if (d.seconds < 0)
+		return;
+	if (p->scale && f->call.coll < HCOMM_PLAN_COLLS) {
+		float scale = p->scale[scale_at(f->call.coll, cand->algo,
+						f->call.bytes)];
+
+		if (scale > 0) {
+			d.seconds *= (double)scale;
+			d.why = HCOMM_WHY_MEASURED;
+		}
+	}
+	/* in order; of equals the first one stays ahead */
+	for (i = f->count++; i && f->out[i - 1].seconds > d.seconds; i--)
+		f->out[i] = f->out[i - 1];
+	f->out[i] = d;
+}
+
+/* channels: few, and so many that pieces become eager */
+static void add_channels(struct field *f, struct hcomm_candidate cand)
+{
+	static const uint32_t counts[] = { 1, 2, 4 };
+	uint32_t eager = f->p->lim.eager_size, i;
+	uint64_t need;
+
+	if (!hcomm_predict_uses_channels(cand.algo, f->call.coll)) {
+		add(f, &cand);
+		return;
+	}
+	for (i = 0; i < 3; i++) {
+		/* not to cut what is one message anyway */
+		if (i && f->call.bytes <= (uint64_t)eager * counts[i])
+			return;
+		cand.channels = counts[i];
+		add(f, &cand);
+	}
+	if (f->p->policy.proto != HCOMM_PROTO_EAGER || !eager)
+		return;
+	need = f->call.bytes;
+	if (f->call.coll == HCOMM_COLL_ALLREDUCE)
+		need /= f->args->nranks;
+	need = need / eager + 1;
+	if (need > counts[2] && need <= HCOMM_SCHED_MAX_CHANNELS) {
+		cand.channels = (uint32_t)need;
+		add(f, &cand);
+	}
+}
+
+static void add_grains(struct field *f, struct hcomm_candidate cand)
+{
+	uint32_t chunk = f->p->lim.chunk_size, grain = chunk, i;
+
+	add_channels(f, cand);
+	if (!hcomm_predict_uses_grain(cand.algo, f->call.coll))
+		return;
+	for (i = 0; i < 2; i++) {
+		grain /= 4;
+		if (grain < MIN_GRAIN || f->call.bytes <= grain)
+			break;
+		cand.grain = grain;
+		add_channels(f, cand);
+	}
+	if (f->p->policy.proto == HCOMM_PROTO_EAGER && f->p->lim.eager_size &&
+	    f->call.bytes > f->p->lim.eager_size) {
+		cand.grain = f->p->lim.eager_size;
+		add_channels(f, cand);
+	}
+}
+
+static void add_algo(struct field *f, uint32_t algo)
+{
+	static const uint32_t radixes[] = { 3, 4, 8, 16 };
+	struct hcomm_candidate cand = {
+		.algo = algo,
+		.grain = f->p->lim.chunk_size,
+		.channels = 1,
+	};
+	struct hcomm_sched_args args = *f->args;
+	uint32_t i;
+
+	args.algo = algo;
+	args.chunk_size = cand.grain;
+	args.channels = 0;
+	args.radix = 0;
+	if (hcomm_sched_check(&args))
+		return;
+	if (algo != HCOMM_ALGO_KNOMIAL) {
+		add_grains(f, cand);
+		return;
+	}
+	for (i = 0; i < 4; i++) {
+		if (i && radixes[i] > 2 * f->args->nranks)
+			break;
+		cand.radix = radixes[i];
+		add_grains(f, cand);
+	}
+}
+
+/* HCOMM_PROTO=eager: only those that are, if there are any */
+static void keep_eager(struct field *f)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < f->count; i++)
+		n += f->out[i].largest <= f->p->lim.eager_size;
+	if (!n)
+		return;
+	for (i = 0, n = 0; i < f->count; i++) {
+		if (f->out[i].largest <= f->p->lim.eager_size)
+			f->out[n++] = f->out[i];
+	}
+	f->count = n;
+}
+
+static void init_field(struct field *f, const struct hcomm_planner *planner,
+		       const struct hcomm_sched_args *args,
+		       struct hcomm_decision *out)
+{
+	*f = (struct field){ .p = planner, .args = args, .out = out };
+	hcomm_call_shape(args, &f->call);
+}
+
+uint32_t hcomm_planner_candidates(const struct hcomm_planner *planner,
+				  const struct hcomm_sched_args *args,
+				  struct hcomm_decision *out)
+{
+	struct field f;
+	uint32_t algo;
+
+	init_field(&f, planner, args, out);
+	for (algo = HCOMM_ALGO_NONE + 1; algo < HCOMM_ALGO_COUNT; algo++) {
+		if (hcomm_policy_allows(&planner->policy, args->coll, algo))
+			add_algo(&f, algo);
+	}
+	if (planner->policy.proto == HCOMM_PROTO_EAGER)
+		keep_eager(&f);
+	return f.count;
+}
+
+/* ------------------------------------------------------------------- choice */
+
+/* the best candidate of one algorithm */
+static bool best_of(const struct hcomm_planner *planner,
+		    const struct hcomm_sched_args *args, uint32_t algo,
+		    struct hcomm_decision *out)
+{
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	struct field f;
+
+	init_field(&f, planner, args, list);
+	add_algo(&f, algo);
+	if (planner->policy.proto == HCOMM_PROTO_EAGER)
+		keep_eager(&f);
+	if (f.count)
+		*out = list[0];
+	return f.count;
+}
+
+static bool ask_tuner(const struct hcomm_planner *planner,
+		      const struct hcomm_sched_args *args,
+		      const struct hcomm_call_shape *call,
+		      struct hcomm_decision *out)
+{
+	struct hcomm_candidate cand;
+	struct hcomm_sched_args a = *args;
+
+	if (!planner->tuner ||
+	    !hcomm_tuner_ask(planner->tuner, &planner->shape, &planner->lim, call,
+			     &cand) ||
+	    !hcomm_policy_allows(&planner->policy, args->coll, cand.algo))
+		return false;
+	*out = (struct hcomm_decision){ .cand = cand };
+	hcomm_decision_apply(out, &a);
+	if (hcomm_sched_check(&a))
+		return false;
+	out->why = HCOMM_WHY_TUNER;
+	out->seconds = hcomm_predict(&planner->model, &planner->shape, &planner->lim,
+				     call, &cand, &out->largest);
+	return true;
+}
+
+int hcomm_planner_decide(const struct hcomm_planner *planner,
+			 const struct hcomm_sched_args *args,
+			 struct hcomm_decision *out)
+{
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	struct hcomm_call_shape call;
+	uint32_t algo;
+
+	hcomm_call_shape(args, &call);
+	algo = hcomm_policy_lookup(&planner->policy, args->coll, call.bytes);
+	if (algo && best_of(planner, args, algo, out)) {
+		out->why = HCOMM_WHY_TABLE;
+		return 0;
+	}
+	if (ask_tuner(planner, args, &call, out))
+		return 0;
+	if (!hcomm_planner_candidates(planner, args, list))
+		return -EOPNOTSUPP;
+	*out = list[0];
+	return 0;
+}
+
+void hcomm_decision_apply(const struct hcomm_decision *d,
+			  struct hcomm_sched_args *args)
+{
+	args->algo = d->cand.algo;
+	args->chunk_size = d->cand.grain;
+	args->channels = d->cand.channels;
+	args->radix = d->cand.radix;
+}
+
+uint32_t hcomm_candidate_id(const struct hcomm_candidate *cand)
+{
+	uint32_t id = cand->algo;
+
+	id = id * 16777619u ^ cand->grain;
+	id = id * 16777619u ^ cand->channels;
+	id = id * 16777619u ^ cand->radix;
+	return id ? id : 1;
+}
+
+const char *hcomm_reason_text(uint32_t why)
+{
+	static const char * const texts[] = {
+		[HCOMM_WHY_TABLE] = "table",
+		[HCOMM_WHY_TUNER] = "tuner",
+		[HCOMM_WHY_MODEL] = "model",
+		[HCOMM_WHY_MEASURED] = "measured",
+		[HCOMM_WHY_TRIAL] = "trial",
+	};
+
+	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "unknown";
+}

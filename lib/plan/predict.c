@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The table of formulas. */
+#include <stddef.h>
+
+#include "cost.h"
+
+/**
+ * struct rule - how to predict an algorithm
+ * @formula: described where it is defined
+ * @grain: collectives whose schedule depends on the grain, as a mask
+ * @channels: the same for channels
+ */
+static const struct rule {
+	hcomm_formula formula;
+	uint32_t grain;
+	uint32_t channels;
+} rules[HCOMM_ALGO_COUNT] = {
+#define COLL(c)	(1u << HCOMM_COLL_##c)
+#define ALL	(~0u)
+	[HCOMM_ALGO_RING] = { hcomm_cost_ring, 0, ALL },
+	[HCOMM_ALGO_BINOMIAL] = { hcomm_cost_binomial, ALL, 0 },
+	[HCOMM_ALGO_DOUBLE_TREE] = { hcomm_cost_double_tree, ALL, 0 },
+	[HCOMM_ALGO_RECURSIVE_DOUBLING] = { hcomm_cost_recursive_doubling, 0, 0 },
+	[HCOMM_ALGO_DIRECT] = { hcomm_cost_direct, 0, 0 },
+	[HCOMM_ALGO_DISSEMINATION] = { hcomm_cost_dissemination, 0, 0 },
+};
+
+int hcomm_predict_uses_grain(uint32_t algo, uint32_t coll)
+{
+	return algo < HCOMM_ALGO_COUNT && coll < 32 &&
+	       rules[algo].grain & (1u << coll);
+}
+
+int hcomm_predict_uses_channels(uint32_t algo, uint32_t coll)
+{
+	return algo < HCOMM_ALGO_COUNT && coll < 32 &&
+	       rules[algo].channels & (1u << coll);
+}
+
+double hcomm_predict(const struct hcomm_model *model,
+		     const struct hcomm_shape *shape,
+		     const struct hcomm_limits *lim,
+		     const struct hcomm_call_shape *call,
+		     const struct hcomm_candidate *cand, uint64_t *largest)
+{
+	struct hcomm_cost c = {
+		.m = model,
+		.s = shape,
+		.lim = lim,
+		.call = call,
+		.cand = cand,
+		.n = shape->nranks,
+		.v = (double)call->bytes,
+	};
+	double time;
+
+	if (largest)
+		*largest = 0;
+	if (!hcomm_algo_supports(cand->algo, call->coll) ||
+	    !rules[cand->algo].formula)
+		return -1;
+	/* one rank copies, whatever the algorithm */
+	if (shape->nranks < 2)
+		return c.v / model->copy_rate;
+	time = rules[cand->algo].formula(&c);
+	if (largest)
+		*largest = (uint64_t)c.largest;
+	return time;
+}
