@@ -250,6 +250,7 @@ static void comm_account(struct hcomm_engine *e, enum hcomm_work work, u64 bytes
 {
 	struct hcomm_comm *comm = engine_comm(e);
 
+	comm->progress++;
 	if (work == HCOMM_WORK_COPY)
 		comm->bytes_copied += bytes;
 	else

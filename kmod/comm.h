@@ -184,6 +184,7 @@ struct hcomm_comm {
 	u64 runs_failed;		/* @lock */
 	u64 bytes_copied;		/* @lock */
 	u64 bytes_reduced;		/* @lock */
+	u64 progress;			/* @lock; messages and chunks: waiters spin on */
 };
 
 /**

@@ -333,6 +333,7 @@ static void end_deliver(struct local_link *ll, struct local_rx *rx)
 	struct hcomm_link_stats *stats = &ll->link.stats;
 
 	stats->rx_msgs++;
+	ll->link.comm->progress++;
 	if (rx->msg.type == HCOMM_MSG_EAGER || rx->msg.type == HCOMM_MSG_RTS)
 		stats->rx_bytes += rx->msg.len;
 	hcomm_engine_rx(&ll->link.el, &rx->msg, rx->payload, rx);

@@ -19,7 +19,7 @@ u8 hcomm_node_id[16];
 struct workqueue_struct *hcomm_wq;
 struct workqueue_struct *hcomm_end_wq;
 
-unsigned int hcomm_spin_us = 20;
+unsigned int hcomm_spin_us = 200;
 module_param_named(spin_us, hcomm_spin_us, uint, 0644);
 MODULE_PARM_DESC(spin_us, "Microseconds that a waiting thread polls before it sleeps");
 

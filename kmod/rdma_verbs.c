@@ -65,6 +65,7 @@ static void hcomm_rdma_notify(struct hcomm_rdma_conn *conn, u32 imm, u32 len)
 	struct hcomm_link *link = &conn->link->link;
 
 	link->stats.rx_msgs++;
+	link->comm->progress++;
 	link->stats.rx_bytes += len;
 	hcomm_engine_notify(&link->el, imm);
 }
@@ -103,6 +104,7 @@ static void hcomm_rdma_deliver(struct hcomm_rdma_conn *conn, struct hcomm_rdma_r
 		return;
 	}
 	link->stats.rx_msgs++;
+	link->comm->progress++;
 	link->stats.rx_bytes += len;
 	hcomm_engine_rx(&link->el, &msg, payload, rx);
 }

@@ -11,21 +11,28 @@
 
 #include "comm_priv.h"
 
-/* One round of all engines.  True if there is more to do. */
-static bool ctx_round(struct hcomm_ctx *ctx, bool arm)
+/*
+ * One round of all engines, in which some may progress.  True if there is more
+ * to do.
+ */
+static bool ctx_round(struct hcomm_ctx *ctx, bool arm, bool *progress)
 {
 	struct hcomm_comm *comm;
 	bool more = false;
+	u64 before;
 
 	mutex_lock(&ctx->comms_lock);
 	list_for_each_entry(comm, &ctx->comms, ctx_node) {
 		/* An engine without runs has nothing to be spun for. */
 		if (!arm && !READ_ONCE(comm->engine.nruns) && !atomic_read(&comm->kicks))
 			continue;
+		before = READ_ONCE(comm->progress);
 		if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, arm)) {
 			more = true;
 			atomic_set(&comm->kicks, 1);
 		}
+		if (READ_ONCE(comm->progress) != before)
+			*progress = true;
 	}
 	mutex_unlock(&ctx->comms_lock);
 	return more;
@@ -35,8 +42,9 @@ static bool ctx_round(struct hcomm_ctx *ctx, bool arm)
 static void ctx_hand_over(struct hcomm_ctx *ctx)
 {
 	struct hcomm_comm *comm;
+	bool progress;
 
-	ctx_round(ctx, true);
+	ctx_round(ctx, true, &progress);
 	atomic_set(&ctx->waiter, HCOMM_WAITER_NONE);
 	/* Pairs with the barrier in hcomm_comm_dispatch(). */
 	smp_mb();
@@ -55,21 +63,26 @@ static bool become_waiter(struct hcomm_ctx *ctx)
 	       HCOMM_WAITER_NONE;
 }
 
-/* Spin: until it is done, or the time is up and there is nothing more to do. */
+/* Spin: until it is done, or nothing came for the time that the user allows. */
 static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
-	u64 spin_end = ktime_get_ns() + hcomm_spin_us * NSEC_PER_USEC;
-	bool more;
+	u64 limit = (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
+	u64 now = ktime_get_ns(), spin_end = now + limit;
+	bool more, progress;
 	int ret;
 
 	for (;;) {
-		more = ctx_round(ctx, false);
+		progress = false;
+		more = ctx_round(ctx, false, &progress);
 		ret = done(arg);
 		if (ret)
 			return ret;
-		if (signal_pending(current) || ktime_get_ns() >= end)
+		now = ktime_get_ns();
+		if (signal_pending(current) || now >= end)
 			return 0;
-		if (!more && (need_resched() || ktime_get_ns() >= spin_end))
+		if (progress)
+			spin_end = now + limit;
+		if (!more && (need_resched() || now >= spin_end))
 			return 0;
 		cond_resched();
 		cpu_relax();
@@ -95,6 +108,7 @@ static int ctx_sleep(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u
 
 static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
+	bool progress;
 	int ret;
 
 	for (;;) {
@@ -108,7 +122,7 @@ static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *a
 		/* From here on a kick sets kicked and wakes; what came before is seen. */
 		smp_mb();
 		ret = 0;
-		if (!ctx_round(ctx, true))
+		if (!ctx_round(ctx, true, &progress))
 			ret = ctx_sleep(ctx, done, arg, end);
 		atomic_set(&ctx->waiter, HCOMM_WAITER_SPIN);
 		if (ret)
