@@ -31,6 +31,14 @@ static hcommResult_t differs(const struct hcomm_card *cards, uint32_t rank,
 			  what, mine, cards[0].host, theirs, rank, cards[rank].host);
 }
 
+static hcommResult_t hash_differs(const struct hcomm_card *cards, uint32_t rank,
+				  const char *what)
+{
+	return hcomm_fail(HCOMM_ERR_OPTIONS,
+			  "%s differs between rank 0 (%s) and rank %u (%s); set it equally on all",
+			  what, cards[0].host, rank, cards[rank].host);
+}
+
 static hcommResult_t check_options(const struct hcomm_card *cards, uint32_t i)
 {
 	const struct hcomm_card *a = &cards[0], *b = &cards[i];
@@ -55,6 +63,17 @@ static hcommResult_t check_options(const struct hcomm_card *cards, uint32_t i)
 		return hcomm_fail(HCOMM_ERR_OPTIONS,
 				  "HCOMM_ALGO differs between the ranks: \"%s\" on rank 0 (%s), \"%s\" on rank %u (%s); set it equally on all",
 				  a->algo, a->host, b->algo, i, b->host);
+	if (a->probe != b->probe)
+		return differs(cards, i, "probing (HCOMM_PROBE)", a->probe, b->probe);
+	if (a->tune != b->tune)
+		return differs(cards, i, "tuning (HCOMM_TUNE)", a->tune, b->tune);
+	if (a->policy != b->policy)
+		return hash_differs(cards, i,
+				    "which algorithms are wanted (HCOMM_ALGO, HCOMM_ALGO_TABLE and the file it names, HCOMM_PROTO)");
+	if (a->model != b->model)
+		return hash_differs(cards, i, "the cost model (the file of HCOMM_MODEL)");
+	if (a->tuner != b->tuner)
+		return hash_differs(cards, i, "the tuner plugin (HCOMM_TUNER)");
 	return HCOMM_SUCCESS;
 }
 

@@ -18,6 +18,12 @@
  * @nonce: random; rank 0's becomes the uuid
  * @host: host name
  * @nic: RDMA device, empty: none
+ * @group: of its node
+ * @probe: option
+ * @tune: option
+ * @policy: hash of the algorithms, table and protocol that are wanted
+ * @model: hash of the cost model
+ * @tuner: hash of the plugin, 0: none
  * @algo: HCOMM_ALGO
  * @text: what failed
  */
@@ -33,6 +39,12 @@ struct hcomm_card {
 	uint8_t nonce[16];
 	char host[64];
 	char nic[64];
+	uint32_t group;
+	uint32_t probe;
+	uint32_t tune;
+	uint64_t policy;
+	uint64_t model;
+	uint64_t tuner;
 	char algo[HCOMM_ALGO_TEXT];
 	char text[256];
 };

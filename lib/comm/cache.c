@@ -145,7 +145,7 @@ static hcommResult_t load_p2p(struct hcomm_comm *comm,
 static hcommResult_t plan_failed(int err, const struct hcomm_plan_key *key)
 {
 	const char *coll = hcomm_coll_name(key->coll);
-	const char *algo = hcomm_algo_name(key->algo);
+	const char *algo = hcomm_algo_name(key->cand.algo);
 
 	if (err == -ENOMEM)
 		return hcomm_fail_nomem("a plan");
@@ -167,7 +167,7 @@ static hcommResult_t load_coll(struct hcomm_comm *comm,
 	bool empty = !key->count;
 	struct hcomm_sched_args args = {
 		.coll = empty ? HCOMM_COLL_BARRIER : key->coll,
-		.algo = empty ? HCOMM_ALGO_DISSEMINATION : key->algo,
+		.algo = empty ? HCOMM_ALGO_DISSEMINATION : key->cand.algo,
 		.rank = comm->rank,
 		.nranks = comm->nranks,
 		.root = empty ? 0 : key->root,
@@ -175,7 +175,10 @@ static hcommResult_t load_coll(struct hcomm_comm *comm,
 		.dtype = empty ? 0 : key->dtype,
 		.redop = empty ? 0 : key->redop,
 		.in_place = !empty && key->in_place,
-		.chunk_size = comm->opts.chunk_size,
+		.chunk_size = empty ? comm->opts.chunk_size : key->cand.grain,
+		.channels = empty ? 1 : key->cand.channels,
+		.radix = empty ? 0 : key->cand.radix,
+		.topo = comm->chooser.topo,
 	};
 	const struct hcomm_step *steps;
 	struct hcomm_plan *plan;
@@ -248,7 +251,7 @@ hcommResult_t hcomm_cache_get(struct hcomm_comm *comm,
 	hcomm_decision("rank %u: %s of %llu %s: %s", comm->rank,
 		       hcomm_coll_name(key->coll), (unsigned long long)key->count,
 		       key->coll == HCOMM_COLL_P2P ? "bytes" :
-		       hcomm_dtype_text(key->dtype), hcomm_algo_name(key->algo));
+		       hcomm_dtype_text(key->dtype), hcomm_algo_name(key->cand.algo));
 	e->next = cache->buckets[bucket(key)];
 	cache->buckets[bucket(key)] = e;
 	link_newest(cache, e);

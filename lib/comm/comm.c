@@ -20,6 +20,7 @@ void hcomm_comm_put(struct hcomm_comm *comm)
 	if (__atomic_sub_fetch(&comm->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	pthread_mutex_destroy(&comm->lock);
+	hcomm_choose_exit(comm);
 	free(comm->flows);
 	free(comm);
 }

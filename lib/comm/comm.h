@@ -17,6 +17,7 @@
 
 #include "../bootstrap/bootstrap.h"
 #include "../dev/dev.h"
+#include "choose.h"
 #include "options.h"
 
 #define HCOMM_COMM_MAGIC	0x68636f6du
@@ -28,14 +29,14 @@
  */
 struct hcomm_plan_key {
 	uint64_t count;
+	struct hcomm_candidate cand;
 	uint32_t coll;
-	uint32_t algo;
 	uint32_t root;
 	uint32_t peer;
 	uint8_t dtype;
 	uint8_t redop;
 	uint8_t in_place;
-	uint8_t pad[5];
+	uint8_t pad[1];
 };
 
 /**
@@ -105,6 +106,7 @@ struct hcomm_flow {
  * @flows: hash of tags in use
  * @flow_room: its size, a power of two or 0
  * @nflows: flows in use
+ * @chooser: planner
  * @cache: loaded plans
  * @inflight: launches in flight; atomic, given back by the ring's drain
  * @stats: counters
@@ -125,6 +127,7 @@ struct hcomm_comm {
 	struct hcomm_flow *flows;
 	size_t flow_room;
 	size_t nflows;
+	struct hcomm_chooser chooser;
 	struct hcomm_cache cache;
 	uint32_t inflight;
 	hcommStats_t stats;

@@ -51,13 +51,28 @@ static void card_fail(struct hcomm_card *card, hcommResult_t ret)
 	snprintf(card->text, sizeof(card->text), "%s", hcomm_error_text());
 }
 
+static hcommResult_t load_tuner(struct hcomm_comm *comm, struct hcomm_card *card)
+{
+	struct hcomm_planner *p = &comm->chooser.planner;
+	char why[256];
+
+	if (!comm->opts.tuner)
+		return HCOMM_SUCCESS;
+	if (hcomm_tuner_load(comm->opts.tuner, &p->tuner, why, sizeof(why)))
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT, "HCOMM_TUNER=%s: %s",
+				  comm->opts.tuner, why);
+	card->tuner = hcomm_tuner_hash(p->tuner);
+	return HCOMM_SUCCESS;
+}
+
 /*
  * What this rank has to say.  A failure goes into the card, so that the others
  * learn of it at once.
  */
-static hcommResult_t fill_card(struct hcomm_card *card, struct hcomm_nic *nic,
-			       const struct hcomm_options *opts)
+static hcommResult_t fill_card(struct hcomm_comm *comm, struct hcomm_card *card,
+			       struct hcomm_nic *nic)
 {
+	const struct hcomm_options *opts = &comm->opts;
 	hcommResult_t ret;
 
 	memset(card, 0, sizeof(*card));
@@ -68,9 +83,16 @@ static hcommResult_t fill_card(struct hcomm_card *card, struct hcomm_nic *nic,
 	card->max_runs = opts->max_runs;
 	card->transports = opts->transports;
 	memcpy(card->algo, opts->algo_text, sizeof(card->algo));
+	card->group = opts->group;
+	card->probe = opts->probe;
+	card->tune = opts->tune;
+	card->policy = hcomm_policy_hash(&opts->policy);
+	card->model = hcomm_model_hash(&opts->model);
 	gethostname(card->host, sizeof(card->host) - 1);
 	read_boot_id(card->boot_id);
 	ret = hcomm_random(card->nonce, sizeof(card->nonce));
+	if (!ret)
+		ret = load_tuner(comm, card);
 	if (!ret)
 		ret = hcomm_dev_get();
 	if (ret) {
@@ -255,7 +277,9 @@ static hcommResult_t establish(struct hcomm_comm *comm, struct hcomm_bootstrap *
 	if (!all)
 		return hcomm_fail_nomem("the table of ranks");
 	count_local(comm, cards);
-	ret = comm_ioctl(comm, cards, secret, nic, &mine);
+	ret = hcomm_choose_init(comm, cards);
+	if (!ret)
+		ret = comm_ioctl(comm, cards, secret, nic, &mine);
 	ret = round_ready(comm, bs, cards, &mine, ret, all);
 	if (!ret) {
 		ret = tell_peers(comm, cards, all);
@@ -305,7 +329,7 @@ hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
 		free(cards);
 		return hcomm_fail_nomem("a communicator");
 	}
-	own = fill_card(&mine, &nic, opts);
+	own = fill_card(comm, &mine, &nic);
 	ret = own;
 	if (nranks > 1) {
 		memcpy(secret, meeting->secret, sizeof(secret));

@@ -157,11 +157,24 @@ static hcommResult_t busy(const struct hcomm_comm *comm,
 			  name, e->max_runs);
 }
 
-static void fill_key(const struct hcomm_comm *comm,
-		     const struct hcomm_call_args *call,
-		     struct hcomm_plan_key *key)
+/* comm locked */
+static hcommResult_t fill_key(struct hcomm_comm *comm,
+			      const struct hcomm_call_args *call,
+			      struct hcomm_plan_key *key)
 {
-	uint64_t size = hcomm_dtype_bytes(call->dtype);
+	struct hcomm_sched_args args = {
+		.coll = call->coll,
+		.rank = comm->rank,
+		.nranks = comm->nranks,
+		.root = call->root,
+		.count = call->count,
+		.dtype = call->dtype,
+		.redop = call->redop,
+		.in_place = call->in_place,
+		.topo = comm->chooser.topo,
+	};
+	struct hcomm_decision decision;
+	hcommResult_t ret;
 
 	memset(key, 0, sizeof(*key));
 	key->count = call->count;
@@ -171,11 +184,13 @@ static void fill_key(const struct hcomm_comm *comm,
 	key->dtype = (uint8_t)call->dtype;
 	key->redop = (uint8_t)call->redop;
 	key->in_place = call->in_place;
-	if (call->coll == HCOMM_COLL_P2P)
-		key->algo = HCOMM_ALGO_P2P;
-	else
-		key->algo = hcomm_algo_choose(&comm->opts, call->coll,
-					      call->count * size, comm->nranks);
+	if (call->coll == HCOMM_COLL_P2P) {
+		key->cand.algo = HCOMM_ALGO_P2P;
+		return HCOMM_SUCCESS;
+	}
+	ret = hcomm_choose(comm, &args, &decision);
+	key->cand = decision.cand;
+	return ret;
 }
 
 /* the plan, counted in flight; @wait: until there is room for a call more */
@@ -188,10 +203,11 @@ static hcommResult_t reserve(struct hcomm_request *r,
 	hcommResult_t ret;
 	int err = 0;
 
-	fill_key(comm, call, &key);
 	for (;;) {
 		pthread_mutex_lock(&comm->lock);
-		ret = hcomm_cache_get(comm, &key, &e);
+		ret = fill_key(comm, call, &key);
+		if (!ret)
+			ret = hcomm_cache_get(comm, &key, &e);
 		if (!ret && load_count(&comm->inflight) < comm->opts.max_runs &&
 		    load_count(&e->inflight) < e->max_runs) {
 			__atomic_add_fetch(&comm->inflight, 1, __ATOMIC_RELAXED);
@@ -273,7 +289,8 @@ static hcommResult_t launch(struct hcomm_request *r,
 			.redop = (uint8_t)call->redop,
 			.root = call->root,
 			.count = call->count,
-			.algo = e->key.algo,
+			.algo = e->key.cand.algo,
+			.hash = hcomm_candidate_id(&e->key.cand),
 		},
 		.timeout_ms = comm->opts.run_timeout_ms,
 	};

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../base/base.h"
 #include "../env/env.h"
@@ -42,157 +41,6 @@ static hcommResult_t read_transport(uint32_t *out)
 	}
 	*out = mask;
 	return HCOMM_SUCCESS;
-}
-
-/* ---------------------------------------------------------------- algorithms */
-
-static void algo_names(char *text, size_t room)
-{
-	size_t len = 0;
-	uint32_t i;
-
-	*text = 0;
-	for (i = 0; i < HCOMM_ALGO_COUNT; i++) {
-		const char *name = hcomm_algo_name(i);
-
-		if (i == HCOMM_ALGO_NONE || i == HCOMM_ALGO_P2P || !name ||
-		    len >= room)
-			continue;
-		len += (size_t)snprintf(text + len, room - len, "%s%s",
-					len ? ", " : "", name);
-	}
-}
-
-static hcommResult_t bad_algo(const char *text, const char *word, size_t len)
-{
-	char names[256];
-
-	algo_names(names, sizeof(names));
-	return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-			  "HCOMM_ALGO=%s: \"%.*s\" is no algorithm; known are %s",
-			  text, (int)len, word, names);
-}
-
-static int algo_by_word(const char *word, size_t len)
-{
-	char name[64];
-	int algo;
-
-	if (!len || len >= sizeof(name))
-		return -1;
-	memcpy(name, word, len);
-	name[len] = 0;
-	algo = hcomm_algo_by_name(name);
-	return algo > HCOMM_ALGO_NONE && algo != HCOMM_ALGO_P2P ? algo : -1;
-}
-
-static int coll_by_word(const char *word, size_t len)
-{
-	int i;
-
-	for (i = HCOMM_COLL_BARRIER; i < HCOMM_ALGO_COLLS; i++) {
-		const char *name = hcomm_coll_name((uint32_t)i);
-
-		if (name && strlen(name) == len && !strncasecmp(name, word, len))
-			return i;
-	}
-	return -1;
-}
-
-static hcommResult_t coll_algo(const char *text, const char *word, size_t len,
-			       struct hcomm_options *opts)
-{
-	const char *colon = memchr(word, ':', len);
-	size_t coll_len = (size_t)(colon - word);
-	size_t algo_len = len - coll_len - 1;
-	int coll = coll_by_word(word, coll_len);
-	int algo = algo_by_word(colon + 1, algo_len);
-
-	if (coll < 0)
-		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-				  "HCOMM_ALGO=%s: \"%.*s\" is no collective; known are %s, %s, %s, %s, %s and %s",
-				  text, (int)coll_len, word,
-				  hcomm_coll_name(HCOMM_COLL_BARRIER),
-				  hcomm_coll_name(HCOMM_COLL_BROADCAST),
-				  hcomm_coll_name(HCOMM_COLL_REDUCE),
-				  hcomm_coll_name(HCOMM_COLL_ALLREDUCE),
-				  hcomm_coll_name(HCOMM_COLL_REDUCE_SCATTER),
-				  hcomm_coll_name(HCOMM_COLL_ALLGATHER));
-	if (algo < 0)
-		return bad_algo(text, colon + 1, algo_len);
-	if (!hcomm_algo_supports((uint32_t)algo, (uint32_t)coll))
-		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-				  "HCOMM_ALGO=%s: %s can't do %s", text,
-				  hcomm_algo_name((uint32_t)algo),
-				  hcomm_coll_name((uint32_t)coll));
-	opts->algo[coll] = (uint8_t)algo;
-	return HCOMM_SUCCESS;
-}
-
-static hcommResult_t read_algo(struct hcomm_options *opts)
-{
-	const char *text = getenv("HCOMM_ALGO"), *p = text;
-	hcommResult_t ret;
-	uint32_t coll;
-	size_t len;
-	int algo;
-
-	if (!text)
-		return HCOMM_SUCCESS;
-	if (strlen(text) >= sizeof(opts->algo_text))
-		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-				  "HCOMM_ALGO is longer than %zu characters",
-				  sizeof(opts->algo_text) - 1);
-	strcpy(opts->algo_text, text);
-	if (!strchr(text, ':')) {
-		algo = algo_by_word(text, strlen(text));
-		if (algo < 0)
-			return bad_algo(text, text, strlen(text));
-		for (coll = 0; coll < HCOMM_ALGO_COLLS; coll++) {
-			if (hcomm_algo_supports((uint32_t)algo, coll))
-				opts->algo[coll] = (uint8_t)algo;
-		}
-		return HCOMM_SUCCESS;
-	}
-	for (;;) {
-		len = strcspn(p, ",");
-		if (!memchr(p, ':', len))
-			return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-					  "HCOMM_ALGO=%s: use algorithm, or collective:algorithm,...",
-					  text);
-		ret = coll_algo(text, p, len, opts);
-		if (ret || !p[len])
-			return ret;
-		p += len + 1;
-	}
-}
-
-uint32_t hcomm_algo_choose(const struct hcomm_options *opts, uint32_t coll,
-			   uint64_t bytes, uint32_t nranks)
-{
-	if (coll < HCOMM_ALGO_COLLS && opts->algo[coll])
-		return opts->algo[coll];
-	switch (coll) {
-	case HCOMM_COLL_BARRIER:
-		return HCOMM_ALGO_DISSEMINATION;
-	case HCOMM_COLL_REDUCE_SCATTER:
-	case HCOMM_COLL_ALLGATHER:
-		return HCOMM_ALGO_RING;
-	case HCOMM_COLL_BROADCAST:
-	case HCOMM_COLL_REDUCE:
-		if (bytes <= 65536 || nranks <= 2)
-			return HCOMM_ALGO_BINOMIAL;
-		return HCOMM_ALGO_DOUBLE_TREE;
-	default:
-		break;
-	}
-	if (bytes <= 4096 && nranks <= 8)
-		return HCOMM_ALGO_DIRECT;
-	if (bytes <= 65536)
-		return HCOMM_ALGO_RECURSIVE_DOUBLING;
-	if (nranks > 8 && bytes <= 65536ull * nranks)
-		return HCOMM_ALGO_DOUBLE_TREE;
-	return HCOMM_ALGO_RING;
 }
 
 /* ------------------------------------------------------------------- reading */
@@ -279,8 +127,6 @@ static hcommResult_t from_env(struct hcomm_options *o)
 					&run_timeout);
 	if (!ret)
 		ret = read_transport(&o->transports);
-	if (!ret)
-		ret = read_algo(o);
 	if (ret)
 		return ret;
 	o->chunk_size = (uint32_t)chunk;
@@ -316,6 +162,8 @@ hcommResult_t hcomm_options_read(const hcommConfig_t *config,
 		ret = from_config(config, o);
 	if (!ret)
 		ret = from_env(o);
+	if (!ret)
+		ret = hcomm_options_plan(config, o);
 	if (!ret && o->eager_size > o->chunk_size)
 		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
 				 "the eager size (%u) is larger than the chunk size (%u)",

@@ -7,10 +7,9 @@
 #include <hcomm/sched.h>
 #include <linux/hcomm.h>
 
-#define HCOMM_ALGO_TEXT		128
+#include "../plan/decide.h"
 
-/* collectives that HCOMM_ALGO can name: enum hcomm_coll up to ALLGATHER */
-#define HCOMM_ALGO_COLLS	(HCOMM_COLL_ALLGATHER + 1)
+#define HCOMM_ALGO_TEXT		128
 
 /**
  * struct hcomm_options - all options, in force
@@ -24,8 +23,13 @@
  * @bounce_size: unregistered buffers up to it are copied
  * @cache_size: plans kept
  * @nic: HCOMM_NIC or NULL: names of RDMA devices to use ("rxe0", "^rxe1")
- * @algo: by collective: enum hcomm_algo, HCOMM_ALGO_NONE: choose
- * @algo_text: HCOMM_ALGO, for comparison between ranks
+ * @group: HCOMM_GROUP: number of the group of nodes that this node is in
+ * @probe: measure the links
+ * @tune: measure calls
+ * @policy: which algorithms and protocols the user wants
+ * @model: cost model before any probe
+ * @tuner: shared object of a tuner plugin, NULL: none
+ * @algo_text: what was asked for by HCOMM_ALGO, cut off, for messages
  */
 struct hcomm_options {
 	uint32_t chunk_size;
@@ -38,7 +42,12 @@ struct hcomm_options {
 	uint32_t bounce_size;
 	uint32_t cache_size;
 	const char *nic;
-	uint8_t algo[HCOMM_ALGO_COLLS];
+	uint32_t group;
+	uint32_t probe;
+	uint32_t tune;
+	struct hcomm_policy policy;
+	struct hcomm_model model;
+	const char *tuner;
 	char algo_text[HCOMM_ALGO_TEXT];
 };
 
@@ -50,8 +59,8 @@ struct hcomm_options {
  * Variables: HCOMM_CHUNK_SIZE, HCOMM_EAGER_SIZE, HCOMM_BOUNCE_SIZE (bytes, K, M);
  * HCOMM_MAX_RUNS, HCOMM_PLAN_CACHE; HCOMM_TRANSPORT; HCOMM_NIC;
  * HCOMM_CONNECT_TIMEOUT, HCOMM_BOOTSTRAP_TIMEOUT, HCOMM_TIMEOUT (seconds);
- * HCOMM_ALGO: "ring" (for all collectives that it can do) or
- * "allreduce:ring,broadcast:binomial".
+ * HCOMM_ALGO, HCOMM_ALGO_TABLE, HCOMM_PROTO, HCOMM_MODEL, HCOMM_TUNER, HCOMM_TUNE,
+ * HCOMM_PROBE, HCOMM_GROUP: see plan/policy.h, plan/model.h and hcomm/tuner.h.
  */
 hcommResult_t hcomm_options_read(const hcommConfig_t *config,
 				 struct hcomm_options *opts);
@@ -59,24 +68,8 @@ hcommResult_t hcomm_options_read(const hcommConfig_t *config,
 /* how long the ranks may take to meet, before there is a communicator */
 hcommResult_t hcomm_options_bootstrap_timeout(uint64_t *ms);
 
-/**
- * hcomm_algo_choose - the algorithm of a call
- * @opts: overrides
- * @coll: enum hcomm_coll
- * @bytes: of the whole vector, or of one rank's block
- * @nranks: number of ranks
- *
- * The same on all ranks, as its arguments are.  Thresholds:
- *  - ALLREDUCE: up to 4 KiB and 8 ranks DIRECT (one message of latency); up to
- *    64 KiB RECURSIVE_DOUBLING; more than 8 ranks and up to 64 KiB for each of
- *    them DOUBLE_TREE; else RING (least data on every link)
- *  - BROADCAST, REDUCE: up to 64 KiB, or with two ranks, BINOMIAL; else
- *    DOUBLE_TREE
- *  - REDUCE_SCATTER, ALLGATHER: RING; BARRIER: DISSEMINATION
- *
- * Return: enum hcomm_algo.
- */
-uint32_t hcomm_algo_choose(const struct hcomm_options *opts, uint32_t coll,
-			   uint64_t bytes, uint32_t nranks);
+/* plan_options.c: what the planner is told; part of hcomm_options_read() */
+hcommResult_t hcomm_options_plan(const hcommConfig_t *config,
+				 struct hcomm_options *opts);
 
 #endif /* HCOMM_OPTIONS_H */

@@ -254,7 +254,12 @@ static void test_bad_options(void)
 		{ "HCOMM_NIC", "" }, { "HCOMM_NIC", "^" }, { "HCOMM_ALGO", "rings" },
 		{ "HCOMM_ALGO", "" }, { "HCOMM_ALGO", "p2p" },
 		{ "HCOMM_ALGO", "allreduce:rings" }, { "HCOMM_ALGO", "all:ring" },
-		{ "HCOMM_ALGO", "broadcast:ring" }, { "HCOMM_ALGO", "allreduce:ring,ring" },
+		{ "HCOMM_ALGO", "broadcast:ring" }, { "HCOMM_ALGO", "allreduce:ring,^tree" },
+		{ "HCOMM_ALGO", "allreduce:ring;" }, { "HCOMM_ALGO", "allreduce" },
+		{ "HCOMM_ALGO_TABLE", "" }, { "HCOMM_ALGO_TABLE", "@/nonexistent" },
+		{ "HCOMM_PROTO", "read" }, { "HCOMM_MODEL", "/nonexistent" },
+		{ "HCOMM_TUNER", "" }, { "HCOMM_TUNE", "2" }, { "HCOMM_PROBE", "yes" },
+		{ "HCOMM_GROUP", "-1" },
 	};
 	size_t i;
 
@@ -266,46 +271,40 @@ static void test_bad_options(void)
 	REFUSED(hcomm_options_read(NULL, &o), hcomm_algo_name(HCOMM_ALGO_DOUBLE_TREE));
 }
 
-static void test_algo(void)
+/* what is wanted gets to the planner, and the environment has the last word */
+static void test_wishes(void)
 {
-	char text[64];
-
-	ENV("HCOMM_ALGO", "ring");
-	CHECK(!hcomm_options_read(NULL, &o), "%s", hcomm_error_text());
-	CHECK(hcomm_algo_choose(&o, HCOMM_COLL_ALLREDUCE, 8, 2) == HCOMM_ALGO_RING,
-	      "ring for allreduce");
-	CHECK(hcomm_algo_choose(&o, HCOMM_COLL_BROADCAST, 8, 2) ==
-	      HCOMM_ALGO_BINOMIAL, "default where it can't");
-	snprintf(text, sizeof(text), "%s:%s,%s:%s",
-		 hcomm_coll_name(HCOMM_COLL_ALLREDUCE),
-		 hcomm_algo_name(HCOMM_ALGO_DOUBLE_TREE),
-		 hcomm_coll_name(HCOMM_COLL_REDUCE),
-		 hcomm_algo_name(HCOMM_ALGO_BINOMIAL));
-	ENV("HCOMM_ALGO", text);
-	CHECK(!hcomm_options_read(NULL, &o), "%s", hcomm_error_text());
-	CHECK(hcomm_algo_choose(&o, HCOMM_COLL_ALLREDUCE, 8, 2) ==
-	      HCOMM_ALGO_DOUBLE_TREE, "allreduce");
-	CHECK(hcomm_algo_choose(&o, HCOMM_COLL_REDUCE, 1 << 30, 64) ==
-	      HCOMM_ALGO_BINOMIAL, "reduce");
-}
-
-/* whatever is chosen can do it, at all sizes and rank counts */
-static void test_choice(void)
-{
-	uint32_t coll, n, algo, wrong = 0;
-	uint64_t bytes;
+	hcommConfig_t c = HCOMM_CONFIG_INITIALIZER;
 
 	clearenv();
-	CHECK(!hcomm_options_read(NULL, &o), "%s", hcomm_error_text());
-	for (coll = HCOMM_COLL_BARRIER; coll < HCOMM_ALGO_COLLS; coll++) {
-		for (n = 1; n <= 1024; n += 1 + n / 3) {
-			for (bytes = 0; bytes < 1ull << 40; bytes = bytes * 4 + 1) {
-				algo = hcomm_algo_choose(&o, coll, bytes, n);
-				wrong += !hcomm_algo_supports(algo, coll);
-			}
-		}
-	}
-	CHECK(!wrong, "%u choices can't do it", wrong);
+	c.algo = "allreduce:dbtree";
+	c.algoTable = "reduce: 0-=tree";
+	c.proto = "write";
+	c.tune = 1;
+	CHECK(!hcomm_options_read(&c, &o), "%s", hcomm_error_text());
+	CHECK(o.policy.only[HCOMM_COLL_ALLREDUCE] == 1u << HCOMM_ALGO_DOUBLE_TREE,
+	      "%#x", o.policy.only[HCOMM_COLL_ALLREDUCE]);
+	CHECK(hcomm_policy_lookup(&o.policy, HCOMM_COLL_REDUCE, 1) ==
+	      HCOMM_ALGO_BINOMIAL, "table");
+	CHECK(o.eager_size == 64 && o.tune == 1 && !o.probe, "%u", o.eager_size);
+	ENV("HCOMM_ALGO", "ring", "HCOMM_PROTO", "eager", "HCOMM_TUNE", "0",
+	    "HCOMM_ALGO_TABLE", "allreduce: 1K-=rd", "HCOMM_PROBE", "1");
+	CHECK(!hcomm_options_read(&c, &o), "%s", hcomm_error_text());
+	CHECK(o.policy.only[HCOMM_COLL_ALLREDUCE] == 1u << HCOMM_ALGO_RING,
+	      "%#x", o.policy.only[HCOMM_COLL_ALLREDUCE]);
+	CHECK(!hcomm_policy_lookup(&o.policy, HCOMM_COLL_REDUCE, 1), "table");
+	CHECK(o.eager_size == HCOMM_MAX_EAGER_SIZE && !o.tune && o.probe, "%u",
+	      o.eager_size);
+	/* an eager size that is named stays */
+	setenv("HCOMM_EAGER_SIZE", "128", 1);
+	CHECK(!hcomm_options_read(&c, &o), "%s", hcomm_error_text());
+	CHECK(o.eager_size == 128, "%u", o.eager_size);
+	clearenv();
+	c.proto = "rdma";
+	CHECK(hcomm_options_read(&c, &o) == HCOMM_ERR_INVALID_ARGUMENT, "proto");
+	c.proto = NULL;
+	c.tune = 2;
+	CHECK(hcomm_options_read(&c, &o) == HCOMM_ERR_INVALID_ARGUMENT, "tune");
 }
 
 static void test_log(void)
@@ -335,8 +334,7 @@ int main(void)
 	RUN(test_secret(), "secrets");
 	RUN(test_options(), "options, and who wins");
 	RUN(test_bad_options(), "bad options are refused by name");
-	RUN(test_algo(), "HCOMM_ALGO");
-	RUN(test_choice(), "choices can do what they are chosen for");
+	RUN(test_wishes(), "what the planner is told");
 	RUN(test_log(), "log level");
 	return tap_end();
 }

@@ -243,9 +243,19 @@ hcommResult_t hcommGetUniqueId(hcommUniqueId *id);
  * @transports: HCOMM_CONFIG_* bits; HCOMM_TRANSPORT ("local", "rdma",
  *	"local,rdma")
  *
- * A field that is 0 takes its default.  A variable of the environment, where it
- * is set, wins over the field, so that who runs a program has the last word.
- * chunkSize, eagerSize, maxRuns and transports must be equal on all ranks.
+ * @probe: 1: measure the links when the communicator is made; HCOMM_PROBE
+ * @tune: 1: measure calls and go on with what was fastest; HCOMM_TUNE
+ * @algo: algorithms to use or not, "allreduce:ring,hd;broadcast:^tree"; HCOMM_ALGO
+ * @algoTable: algorithms by size, "allreduce: 0-128K=ring,128K-=dbtree", or
+ *	"@file"; HCOMM_ALGO_TABLE
+ * @proto: "eager", "write", "^eager", "^write" or "auto"; HCOMM_PROTO
+ * @model: file of a cost model; HCOMM_MODEL
+ * @tuner: shared object of a tuner plugin, see hcomm/tuner.h; HCOMM_TUNER
+ *
+ * A field that is 0 or NULL takes its default.  A variable of the environment,
+ * where it is set, wins over the field, so that who runs a program has the last
+ * word.  All but the timeouts must be equal on all ranks (of files, what is in
+ * them).  Texts are looked at only during the call.
  */
 typedef struct {
 	size_t size;
@@ -256,13 +266,21 @@ typedef struct {
 	uint32_t bootstrapTimeoutMs;
 	uint32_t runTimeoutMs;
 	uint32_t transports;
+	uint32_t probe;
+	uint32_t tune;
 	uint32_t reserved;
+	const char *algo;
+	const char *algoTable;
+	const char *proto;
+	const char *model;
+	const char *tuner;
 } hcommConfig_t;
 
 #define HCOMM_CONFIG_LOCAL	1u	/* ranks of one node: direct copies */
 #define HCOMM_CONFIG_RDMA	2u	/* InfiniBand, RoCE, iWARP */
 
-#define HCOMM_CONFIG_INITIALIZER { sizeof(hcommConfig_t), 0, 0, 0, 0, 0, 0, 0, 0 }
+#define HCOMM_CONFIG_INITIALIZER { sizeof(hcommConfig_t), 0, 0, 0, 0, 0, 0, 0, 0, \
+				   0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * hcommCommInitRank - join a new communicator

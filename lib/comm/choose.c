@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Asking the planner, and what it must know about the ranks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/base.h"
+#include "agree.h"
+
+/* chunks in flight per pair: the kernel's default */
+#define WINDOW		4u
+
+/* --------------------------------------------------------------------- nodes */
+
+static uint32_t card_hash(const struct hcomm_card *c)
+{
+	uint32_t hash = 2166136261u;
+	size_t i;
+
+	for (i = 0; i < sizeof(c->boot_id); i++)
+		hash = (hash ^ c->boot_id[i]) * 16777619u;
+	for (i = 0; i < sizeof(c->node_id); i++)
+		hash = (hash ^ c->node_id[i]) * 16777619u;
+	return hash ^ hash >> 16;
+}
+
+/*
+ * Number the nodes in the order of their first ranks.  @first: by node, that rank.
+ * Return: number of nodes, 0 without memory.
+ */
+static uint32_t number_nodes(const struct hcomm_card *cards, uint32_t nranks,
+			     uint32_t *node, uint32_t *first)
+{
+	uint32_t room = 4, i, at, n = 0, *table;
+
+	while (room < 2 * nranks)
+		room *= 2;
+	table = calloc(room, sizeof(*table));
+	if (!table)
+		return 0;
+	for (i = 0; i < nranks; i++) {
+		at = card_hash(&cards[i]) & (room - 1);
+		while (table[at] &&
+		       !hcomm_same_node(&cards[first[table[at] - 1]], &cards[i]))
+			at = (at + 1) & (room - 1);
+		if (!table[at]) {
+			first[n] = i;
+			table[at] = ++n;
+		}
+		node[i] = table[at] - 1;
+	}
+	free(table);
+	return n;
+}
+
+/* groups, numbered without gaps: by node */
+static hcommResult_t number_groups(const struct hcomm_card *cards, uint32_t nranks,
+				   const uint32_t *node, const uint32_t *first,
+				   uint32_t nnodes, uint32_t *group)
+{
+	uint32_t i, j, n = 0;
+
+	for (i = 0; i < nranks; i++) {
+		if (cards[i].group != cards[first[node[i]]].group)
+			return hcomm_fail(HCOMM_ERR_OPTIONS,
+					  "HCOMM_GROUP differs on one node (%s): %u on rank %u, %u on rank %u",
+					  cards[i].host, cards[first[node[i]]].group,
+					  first[node[i]], cards[i].group, i);
+	}
+	/* most often all are in one, or neighbours are */
+	for (i = 0; i < nnodes; i++) {
+		for (j = i; j-- > 0;) {
+			if (cards[first[j]].group == cards[first[i]].group)
+				break;
+		}
+		group[i] = j == UINT32_MAX ? n++ : group[j];
+	}
+	return HCOMM_SUCCESS;
+}
+
+static hcommResult_t look_at_nodes(struct hcomm_comm *comm,
+				   const struct hcomm_card *cards)
+{
+	struct hcomm_chooser *ch = &comm->chooser;
+	uint32_t n = comm->nranks, nnodes, i;
+	uint32_t *first = calloc(n, sizeof(*first));
+	uint32_t *group = calloc(n, sizeof(*group));
+	uint32_t *by_rank = calloc(n, sizeof(*by_rank));
+	hcommResult_t ret = HCOMM_SUCCESS;
+	int err = -ENOMEM;
+
+	ch->node = calloc(n, sizeof(*ch->node));
+	if (!first || !group || !by_rank || !ch->node)
+		goto out;
+	nnodes = number_nodes(cards, n, ch->node, first);
+	if (!nnodes)
+		goto out;
+	ret = number_groups(cards, n, ch->node, first, nnodes, group);
+	if (ret)
+		goto out_ret;
+	for (i = 0; i < n; i++)
+		by_rank[i] = group[ch->node[i]];
+	err = hcomm_shape_make(&ch->planner.shape, n, ch->node, group);
+	if (!err)
+		err = hcomm_sched_topo_create(n, ch->node, by_rank, &ch->topo);
+out:
+	if (err)
+		ret = hcomm_fail_errno(-err, "the table of nodes");
+out_ret:
+	free(first);
+	free(group);
+	free(by_rank);
+	return ret;
+}
+
+/* ------------------------------------------------------------- begin and end */
+
+hcommResult_t hcomm_choose_init(struct hcomm_comm *comm,
+				const struct hcomm_card *cards)
+{
+	struct hcomm_planner *p = &comm->chooser.planner;
+	hcommResult_t ret;
+	int err;
+
+	p->model = comm->opts.model;
+	p->policy = comm->opts.policy;
+	p->lim = (struct hcomm_limits){
+		.chunk_size = comm->opts.chunk_size,
+		.eager_size = comm->opts.eager_size,
+		.window = WINDOW,
+	};
+	ret = look_at_nodes(comm, cards);
+	if (ret || !p->tuner)
+		return ret;
+	err = hcomm_tuner_open(p->tuner, &p->shape, &p->lim);
+	return err ? hcomm_fail(HCOMM_ERR_INVALID_USAGE,
+				"tuner plugin %s can't begin: %s",
+				hcomm_tuner_name(p->tuner), hcomm_strerror(-err)) :
+		     HCOMM_SUCCESS;
+}
+
+void hcomm_choose_exit(struct hcomm_comm *comm)
+{
+	hcomm_planner_exit(&comm->chooser.planner);
+	hcomm_sched_topo_free(comm->chooser.topo);
+	free(comm->chooser.node);
+	comm->chooser.topo = NULL;
+	comm->chooser.node = NULL;
+}
+
+/* -------------------------------------------------------------------- choice */
+
+static struct hcomm_choice *slot(struct hcomm_chooser *ch,
+				 const struct hcomm_choice *key)
+{
+	uint64_t hash = key->bytes * 0x9e3779b97f4a7c15ull;
+
+	hash = (hash ^ key->coll ^ key->form << 8 ^ key->esize << 16) *
+	       0x9e3779b97f4a7c15ull;
+	return &ch->choices[hash >> 32 & (HCOMM_CHOICES - 1)];
+}
+
+hcommResult_t hcomm_choose(struct hcomm_comm *comm,
+			   const struct hcomm_sched_args *args,
+			   struct hcomm_decision *out)
+{
+	struct hcomm_chooser *ch = &comm->chooser;
+	bool vector = args->vector || args->counts;
+	struct hcomm_call_shape call;
+	struct hcomm_choice key, *c;
+
+	hcomm_call_shape(args, &call);
+	key = (struct hcomm_choice){
+		.coll = args->coll,
+		.form = (uint32_t)vector << 1 | args->fixed_order,
+		.esize = call.esize,
+		.bytes = call.bytes,
+	};
+	c = slot(ch, &key);
+	if (c->coll == key.coll && c->form == key.form && c->esize == key.esize &&
+	    c->bytes == key.bytes) {
+		*out = c->decision;
+		return HCOMM_SUCCESS;
+	}
+	ch->decided++;
+	if (hcomm_planner_decide(&ch->planner, args, &key.decision))
+		return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
+				  "no algorithm that HCOMM_ALGO leaves does %s%s%s",
+				  hcomm_coll_name(args->coll),
+				  vector ? " with unequal counts" : "",
+				  args->fixed_order ? " in fixed order" : "");
+	*c = key;
+	*out = key.decision;
+	return HCOMM_SUCCESS;
+}
+
+void hcomm_choose_again(struct hcomm_comm *comm)
+{
+	memset(comm->chooser.choices, 0, sizeof(comm->chooser.choices));
+}
