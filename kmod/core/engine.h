@@ -98,7 +98,7 @@ enum hcomm_step_event {
 /**
  * enum hcomm_work - CPU work, for account()
  * @HCOMM_WORK_COPY: bytes copied
- * @HCOMM_WORK_REDUCE: bytes reduced
+ * @HCOMM_WORK_REDUCE: bytes reduced or scaled
  */
 enum hcomm_work {
 	HCOMM_WORK_COPY,

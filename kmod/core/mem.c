@@ -107,3 +107,34 @@ void hcomm_mem_reduce_flat(u32 dtype, u32 redop, struct hcomm_buf dst,
 
 	hcomm_mem_reduce(dtype, redop, dst, a, (struct hcomm_buf){ .mem = &mem }, len);
 }
+
+void hcomm_mem_scale(u32 dtype, u32 scale, u64 operand, struct hcomm_buf dst,
+		     struct hcomm_buf src, u64 len)
+{
+	u32 size = hcomm_dtype_size(dtype);
+
+	if (WARN_ON_ONCE(!size || len & (size - 1)))
+		return;
+
+	while (len) {
+		u64 dst_len, src_len, part;
+		u8 *d = hcomm_mem_ptr(dst.mem, dst.off, &dst_len);
+		u8 *s = hcomm_mem_ptr(src.mem, src.off, &src_len);
+
+		part = min_t(u64, len, min_t(u64, dst_len, src_len));
+		part &= ~(u64)(size - 1);
+		if (part) {
+			hcomm_scale(dtype, scale, operand, d, s, (size_t)part / size);
+		} else {
+			u8 e[sizeof(u64)];
+
+			part = size;
+			hcomm_mem_read(e, src, size);
+			hcomm_scale(dtype, scale, operand, e, e, 1);
+			hcomm_mem_write(dst, e, size);
+		}
+		dst.off += part;
+		src.off += part;
+		len -= part;
+	}
+}

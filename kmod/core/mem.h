@@ -102,4 +102,16 @@ void hcomm_mem_reduce(u32 dtype, u32 redop, struct hcomm_buf dst,
 void hcomm_mem_reduce_flat(u32 dtype, u32 redop, struct hcomm_buf dst,
 			   struct hcomm_buf a, const void *b, u64 len);
 
+/**
+ * hcomm_mem_scale - dst = src times or divided by a number
+ * @dtype: enum hcomm_dtype
+ * @scale: enum hcomm_scale
+ * @operand: the number
+ * @dst: destination; the same place as @src, or does not overlap
+ * @src: source
+ * @len: bytes, a multiple of the element size
+ */
+void hcomm_mem_scale(u32 dtype, u32 scale, u64 operand, struct hcomm_buf dst,
+		     struct hcomm_buf src, u64 len);
+
 #endif /* HCOMM_CORE_MEM_H */

@@ -14,6 +14,7 @@ struct op_fields {
 	bool dst;
 	bool type;
 	bool send;
+	bool scale;
 };
 
 static const struct op_fields op_table[HCOMM_STEP_COUNT] = {
@@ -23,6 +24,7 @@ static const struct op_fields op_table[HCOMM_STEP_COUNT] = {
 	[HCOMM_STEP_RECV_REDUCE] = { .peer = true, .src = true, .dst = true, .type = true },
 	[HCOMM_STEP_COPY] = { .src = true, .dst = true },
 	[HCOMM_STEP_REDUCE] = { .src = true, .dst = true, .type = true },
+	[HCOMM_STEP_SCALE] = { .src = true, .dst = true, .type = true, .scale = true },
 };
 
 /* Working state of one verification. */
@@ -123,6 +125,14 @@ static u32 verify_peer(struct verify *v, const struct hcomm_step *step, bool sen
 	return 0;
 }
 
+static u32 verify_operand(const struct hcomm_step *step, u32 size)
+{
+	if (step->redop == HCOMM_SCALE_DIV)
+		return !step->operand || step->operand > HCOMM_MAX_RANKS ?
+		       HCOMM_PE_OPERAND : 0;
+	return size < sizeof(u64) && step->operand >> (8 * size) ? HCOMM_PE_OPERAND : 0;
+}
+
 static u32 verify_type(const struct hcomm_step *step)
 {
 	static const u8 size[HCOMM_DT_COUNT] = {
@@ -132,15 +142,19 @@ static u32 verify_type(const struct hcomm_step *step)
 		[HCOMM_DT_INT64] = 8, [HCOMM_DT_UINT64] = 8,
 		[HCOMM_DT_FP16] = 2, [HCOMM_DT_BF16] = 2,
 		[HCOMM_DT_FP32] = 4, [HCOMM_DT_FP64] = 8,
+		[HCOMM_DT_FP8_E4M3] = 1, [HCOMM_DT_FP8_E5M2] = 1,
 	};
+	bool scale = op_table[step->op].scale;
 
 	if (step->dtype >= HCOMM_DT_COUNT)
 		return HCOMM_PE_DTYPE;
-	if (step->redop >= HCOMM_OP_COUNT)
+	if (step->redop >= (scale ? (u32)HCOMM_SCALE_COUNT : (u32)HCOMM_OP_COUNT))
 		return HCOMM_PE_REDOP;
+	if (!scale && !HCOMM_OP_FITS(step->redop, step->dtype))
+		return HCOMM_PE_REDOP_TYPE;
 	if (step->len & (size[step->dtype] - 1u))
 		return HCOMM_PE_LEN;
-	return 0;
+	return scale ? verify_operand(step, size[step->dtype]) : 0;
 }
 
 static u32 verify_step(struct verify *v, u32 i)
@@ -154,14 +168,14 @@ static u32 verify_step(struct verify *v, u32 i)
 	if (step->op >= HCOMM_STEP_COUNT)
 		return HCOMM_PE_OP;
 	f = &op_table[step->op];
-	if (step->flags || step->reserved[0] || step->reserved[1] ||
-	    step->reserved[2] || step->reserved[3])
+	if (step->flags || step->reserved[0] || step->reserved[1])
 		return HCOMM_PE_FLAGS;
 	if ((!f->peer && (step->peer || step->msg)) ||
 	    (!f->src && (step->src_slot || step->src_off)) ||
 	    (!f->dst && (step->dst_slot || step->dst_off)) ||
 	    (!f->src && !f->dst && step->len) ||
-	    (!f->type && (step->dtype || step->redop)))
+	    (!f->type && (step->dtype || step->redop)) ||
+	    (!f->scale && step->operand))
 		return HCOMM_PE_UNUSED;
 	if (step->len > HCOMM_MAX_STEP_LEN)
 		return HCOMM_PE_LEN;

@@ -28,6 +28,8 @@ static const u8 reduce_size[HCOMM_DT_COUNT] = {
 	[HCOMM_DT_BF16] = 2,
 	[HCOMM_DT_FP32] = 4,
 	[HCOMM_DT_FP64] = 8,
+	[HCOMM_DT_FP8_E4M3] = 1,
+	[HCOMM_DT_FP8_E5M2] = 1,
 };
 
 /* Written once, before the first reduction. */
@@ -85,7 +87,8 @@ static void reduce_sections(u32 dtype, u32 redop, u8 *dst, const u8 *a,
 void hcomm_reduce(u32 dtype, u32 redop, void *dst, const void *a, const void *b,
 		  size_t n)
 {
-	if (WARN_ON_ONCE(dtype >= HCOMM_DT_COUNT || redop >= HCOMM_OP_COUNT))
+	if (WARN_ON_ONCE(dtype >= HCOMM_DT_COUNT || redop >= HCOMM_OP_COUNT ||
+			 !HCOMM_OP_FITS(redop, dtype)))
 		return;
 #ifdef HCOMM_HAVE_AVX2
 	if (reduce_use_simd && n >= REDUCE_SIMD_MIN / reduce_size[dtype]) {

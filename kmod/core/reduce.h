@@ -47,4 +47,18 @@ bool hcomm_reduce_simd(void);
 void hcomm_reduce(u32 dtype, u32 redop, void *dst, const void *a, const void *b,
 		  size_t n);
 
+/**
+ * hcomm_scale - multiply or divide all elements of an array
+ * @dtype: valid enum hcomm_dtype
+ * @scale: valid enum hcomm_scale
+ * @operand: valid for both
+ * @dst: result; may be @src, else does not overlap
+ * @src: array
+ * @n: elements
+ *
+ * Process context; enters and leaves vector-unit sections of bounded length.
+ */
+void hcomm_scale(u32 dtype, u32 scale, u64 operand, void *dst, const void *src,
+		 size_t n);
+
 #endif /* HCOMM_CORE_REDUCE_H */

@@ -65,16 +65,27 @@ VEC2(min_s32, "vpminsd %2, %1, %0")
 VEC2(max_s32, "vpmaxsd %2, %1, %0")
 VEC2(min_u32, "vpminud %2, %1, %0")
 VEC2(max_u32, "vpmaxud %2, %1, %0")
+VEC2(gt_s8, "vpcmpgtb %2, %1, %0")
+VEC2(eq8, "vpcmpeqb %2, %1, %0")
+VEC2(eq16, "vpcmpeqw %2, %1, %0")
+VEC2(eq32, "vpcmpeqd %2, %1, %0")
+VEC2(eq64, "vpcmpeqq %2, %1, %0")
 VEC2(gt_s16, "vpcmpgtw %2, %1, %0")
 VEC2(gt_s32, "vpcmpgtd %2, %1, %0")
 VEC2(gt_s64, "vpcmpgtq %2, %1, %0")
 VEC2(and, "vpand %2, %1, %0")
+VEC2(andnot, "vpandn %2, %1, %0")		/* where the first is not set */
 VEC2(or, "vpor %2, %1, %0")
 VEC2(xor, "vpxor %2, %1, %0")
 VEC2(add_fp32, "vaddps %2, %1, %0")
 VEC2(mul_fp32, "vmulps %2, %1, %0")
 VEC2(add_fp64, "vaddpd %2, %1, %0")
 VEC2(mul_fp64, "vmulpd %2, %1, %0")
+VEC2(div_fp32, "vdivps %2, %1, %0")
+VEC2(div_fp64, "vdivpd %2, %1, %0")
+VEC2(pack_u32_u16, "vpackusdw %2, %1, %0")
+VEC2(pack_u16_u8, "vpackuswb %2, %1, %0")
+VEC2(permute_u32, "vpermd %2, %1, %0")		/* of the second, as the first says */
 VEC2(odd_u16, "vpblendw $0xaa, %2, %1, %0")	/* odd words of the second */
 VEC2(join128, "vinserti128 $1, %x2, %1, %0")
 
@@ -82,6 +93,14 @@ VEC1(shl16_8, "vpsllw $8, %1, %0")
 VEC1(shr16_8, "vpsrlw $8, %1, %0")
 VEC1(shr16_1, "vpsrlw $1, %1, %0")
 VEC1(sar16_15, "vpsraw $15, %1, %0")
+VEC1(shl32_20, "vpslld $20, %1, %0")
+VEC1(shl32_21, "vpslld $21, %1, %0")
+VEC1(shl32_24, "vpslld $24, %1, %0")
+VEC1(shr32_20, "vpsrld $20, %1, %0")
+VEC1(shr32_21, "vpsrld $21, %1, %0")
+VEC1(shr32_24, "vpsrld $24, %1, %0")
+VEC1(shr128_64, "vpsrldq $8, %1, %0")
+VEC1(widen_u8, "vpmovzxbd %x1, %0")		/* the lowest eight, to 32 bits */
 VEC1(shl32_16, "vpslld $16, %1, %0")
 VEC1(shr32_16, "vpsrld $16, %1, %0")
 VEC1(shr32_1, "vpsrld $1, %1, %0")
@@ -110,6 +129,11 @@ static __always_inline struct vec splat32(u32 x)
 static __always_inline struct vec splat16(u32 x)
 {
 	return splat32(x << 16 | x);
+}
+
+static __always_inline struct vec splat8(u32 x)
+{
+	return splat16(x << 8 | x);
 }
 
 /* Where the mask m is set, x, else y. */
@@ -199,12 +223,55 @@ static __always_inline struct vec v_max_u64(struct vec a, struct vec b)
 	return pick(v_gt_u64(a, b), a, b);
 }
 
+/* ---------------------------------------------------------------------- logic */
+
+/* From the masks of the elements that are zero to 1 where the result is true. */
+#define LOGIC(bits)							\
+static __always_inline struct vec land##bits(struct vec a, struct vec b) \
+{									\
+	struct vec zero = {};						\
+									\
+	return v_andnot(v_or(v_eq##bits(a, zero), v_eq##bits(b, zero)),	\
+			splat##bits(1));				\
+}									\
+									\
+static __always_inline struct vec lor##bits(struct vec a, struct vec b)	\
+{									\
+	return v_andnot(v_eq##bits(v_or(a, b), splat64(0)), splat##bits(1)); \
+}									\
+									\
+static __always_inline struct vec lxor##bits(struct vec a, struct vec b) \
+{									\
+	struct vec zero = {};						\
+									\
+	return v_and(v_xor(v_eq##bits(a, zero), v_eq##bits(b, zero)),	\
+		     splat##bits(1));					\
+}
+
+LOGIC(8)
+LOGIC(16)
+LOGIC(32)
+LOGIC(64)
+
 /* ------------------------------------------------------------- floating point */
 
+#define E4M3_NAN	0x7f
+#define E5M2_INF	0x7c
+#define E5M2_NAN	0x7e
 #define FP16_INF	0x7c00
 #define BF16_INF	0x7f80
 
 /* Masks of the lanes that hold a NaN. */
+static __always_inline struct vec nan_e4m3(struct vec x)
+{
+	return v_eq8(v_and(x, splat8(0x7f)), splat8(E4M3_NAN));
+}
+
+static __always_inline struct vec nan_e5m2(struct vec x)
+{
+	return v_gt_s8(v_and(x, splat8(0x7f)), splat8(E5M2_INF));
+}
+
 static __always_inline struct vec nan_fp16(struct vec x)
 {
 	return v_gt_s16(v_and(x, splat16(0x7fff)), splat16(FP16_INF));
@@ -229,6 +296,11 @@ static __always_inline struct vec nan_fp64(struct vec x)
  * Between the order of numbers, -0 below +0, and the order of signed integers:
  * negative numbers have all bits but the sign flipped.  Its own inverse.
  */
+static __always_inline struct vec key8(struct vec x)
+{
+	return v_xor(x, v_and(v_gt_s8(splat64(0), x), splat8(0x7f)));
+}
+
 static __always_inline struct vec key16(struct vec x)
 {
 	return v_xor(x, v_shr16_1(v_sar16_15(x)));
@@ -281,6 +353,85 @@ static __always_inline struct vec bf16_##op(struct vec a, struct vec b)	\
 ARITH16(add_fp32)
 ARITH16(mul_fp32)
 
+/*
+ * The 8 bit types in fp32, a quarter of a vector at a time, whose elements come
+ * as 32 bit integers.  Exponent and fraction moved to their place make a number
+ * that only the bias keeps from the right one: a multiplication by a power of
+ * two mends that, of denormals too.  On the way back the same makes fp32 place
+ * the denormals of the small type, exactly since sums and products of these
+ * types are multiples of 2^-32 at least; rounding is left to integers.
+ */
+static __always_inline struct vec e4m3_to_fp32(struct vec x)
+{
+	struct vec a = v_and(x, splat32(0x7f));
+	struct vec r = v_mul_fp32(v_shl32_20(a), splat32((127 + 120) << 23));
+
+	r = v_or(r, v_shl32_24(v_and(x, splat32(0x80))));
+	return v_or(r, v_eq32(a, splat32(E4M3_NAN)));
+}
+
+static __always_inline struct vec e4m3_from_fp32(struct vec x)
+{
+	struct vec a = v_and(x, splat32(0x7fffffff));
+
+	a = v_mul_fp32(a, splat32((127 - 120) << 23));
+	a = v_add32(a, v_add32(v_and(v_shr32_20(a), splat32(1)), splat32(0x7ffff)));
+	a = v_min_u32(v_shr32_20(a), splat32(E4M3_NAN));
+	return v_or(a, v_and(v_shr32_24(x), splat32(0x80)));
+}
+
+static __always_inline struct vec e5m2_to_fp32(struct vec x)
+{
+	struct vec a = v_and(x, splat32(0x7f));
+	struct vec r = v_mul_fp32(v_shl32_21(a), splat32((127 + 112) << 23));
+
+	r = v_or(r, v_shl32_24(v_and(x, splat32(0x80))));
+	return v_or(r, v_and(v_gt_s32(a, splat32(E5M2_INF - 1)), splat32(0xff << 23)));
+}
+
+static __always_inline struct vec e5m2_from_fp32(struct vec x)
+{
+	struct vec nan = nan_fp32(x), a = v_and(x, splat32(0x7fffffff));
+
+	a = v_mul_fp32(a, splat32((127 - 112) << 23));
+	a = v_add32(a, v_add32(v_and(v_shr32_21(a), splat32(1)), splat32(0xfffff)));
+	a = v_min_u32(v_shr32_21(a), splat32(E5M2_INF));
+	a = pick(nan, splat32(E5M2_NAN), a);
+	return v_or(a, v_and(v_shr32_24(x), splat32(0x80)));
+}
+
+/* Eight 32 bit integers of each, in order, to bytes. */
+static __always_inline struct vec join_u8(struct vec a, struct vec b, struct vec c,
+					  struct vec d)
+{
+	static const u32 order[] = { 0, 4, 1, 5, 2, 6, 3, 7 };
+	struct vec halves = v_pack_u16_u8(v_pack_u32_u16(a, b), v_pack_u32_u16(c, d));
+
+	return v_permute_u32(load((const u8 *)order), halves);
+}
+
+#define ARITH8(type, op)						\
+static __always_inline struct vec type##_##op(struct vec a, struct vec b) \
+{									\
+	struct vec ah = v_high128(a), bh = v_high128(b), q[4];		\
+									\
+	q[0] = v_##op(type##_to_fp32(v_widen_u8(a)),			\
+		      type##_to_fp32(v_widen_u8(b)));			\
+	q[1] = v_##op(type##_to_fp32(v_widen_u8(v_shr128_64(a))),	\
+		      type##_to_fp32(v_widen_u8(v_shr128_64(b))));	\
+	q[2] = v_##op(type##_to_fp32(v_widen_u8(ah)),			\
+		      type##_to_fp32(v_widen_u8(bh)));			\
+	q[3] = v_##op(type##_to_fp32(v_widen_u8(v_shr128_64(ah))),	\
+		      type##_to_fp32(v_widen_u8(v_shr128_64(bh))));	\
+	return join_u8(type##_from_fp32(q[0]), type##_from_fp32(q[1]),	\
+		       type##_from_fp32(q[2]), type##_from_fp32(q[3])); \
+}
+
+ARITH8(e4m3, add_fp32)
+ARITH8(e4m3, mul_fp32)
+ARITH8(e5m2, add_fp32)
+ARITH8(e5m2, mul_fp32)
+
 /* Make every NaN of a result the canonical one. */
 #define FIX(type, canonical)						\
 static __always_inline struct vec canon_##type(struct vec r)		\
@@ -299,6 +450,8 @@ static void fix_##type(u8 *p, size_t len)				\
 			   len - i);					\
 }
 
+FIX(e4m3, splat8(E4M3_NAN))
+FIX(e5m2, splat8(E5M2_NAN))
 FIX(fp16, splat16(0x7e00))
 FIX(bf16, splat16(0x7fc0))
 FIX(fp32, splat32(0x7fc00000))
@@ -426,26 +579,99 @@ FP_ARITH_KERNEL(fp64_prod, fp64, 8, v_mul_fp64(a, b))
 FP_ORDER_KERNEL(fp64_min, fp64, 8, key64(v_min_s64(key64(a), key64(b))))
 FP_ORDER_KERNEL(fp64_max, fp64, 8, key64(v_max_s64(key64(a), key64(b))))
 
+FP_ARITH_KERNEL(e4m3_sum, e4m3, 1, e4m3_add_fp32(a, b))
+FP_ARITH_KERNEL(e4m3_prod, e4m3, 1, e4m3_mul_fp32(a, b))
+FP_ORDER_KERNEL(e4m3_min, e4m3, 1, key8(v_min_s8(key8(a), key8(b))))
+FP_ORDER_KERNEL(e4m3_max, e4m3, 1, key8(v_max_s8(key8(a), key8(b))))
+FP_ARITH_KERNEL(e5m2_sum, e5m2, 1, e5m2_add_fp32(a, b))
+FP_ARITH_KERNEL(e5m2_prod, e5m2, 1, e5m2_mul_fp32(a, b))
+FP_ORDER_KERNEL(e5m2_min, e5m2, 1, key8(v_min_s8(key8(a), key8(b))))
+FP_ORDER_KERNEL(e5m2_max, e5m2, 1, key8(v_max_s8(key8(a), key8(b))))
+
+#define LOGIC_KERNELS(bits)						\
+INT_KERNEL(band##bits, (bits) / 8, v_and(a, b))				\
+INT_KERNEL(bor##bits, (bits) / 8, v_or(a, b))				\
+INT_KERNEL(bxor##bits, (bits) / 8, v_xor(a, b))				\
+INT_KERNEL(land##bits, (bits) / 8, land##bits(a, b))			\
+INT_KERNEL(lor##bits, (bits) / 8, lor##bits(a, b))			\
+INT_KERNEL(lxor##bits, (bits) / 8, lxor##bits(a, b))
+
+LOGIC_KERNELS(8)
+LOGIC_KERNELS(16)
+LOGIC_KERNELS(32)
+LOGIC_KERNELS(64)
+
+#define FP_ROW(type) {							\
+	[HCOMM_OP_SUM] = reduce_##type##_sum,				\
+	[HCOMM_OP_PROD] = reduce_##type##_prod,				\
+	[HCOMM_OP_MIN] = reduce_##type##_min,				\
+	[HCOMM_OP_MAX] = reduce_##type##_max,				\
+}
+
 /* Sums and products of unsigned integers are those of signed ones. */
-#define ROW(arith, order) {						\
+#define INT_ROW(arith, order, bits) {					\
 	[HCOMM_OP_SUM] = reduce_##arith##_sum,				\
 	[HCOMM_OP_PROD] = reduce_##arith##_prod,			\
 	[HCOMM_OP_MIN] = reduce_##order##_min,				\
 	[HCOMM_OP_MAX] = reduce_##order##_max,				\
+	[HCOMM_OP_BAND] = reduce_band##bits,				\
+	[HCOMM_OP_BOR] = reduce_bor##bits,				\
+	[HCOMM_OP_BXOR] = reduce_bxor##bits,				\
+	[HCOMM_OP_LAND] = reduce_land##bits,				\
+	[HCOMM_OP_LOR] = reduce_lor##bits,				\
+	[HCOMM_OP_LXOR] = reduce_lxor##bits,				\
 }
 
 const hcomm_reduce_fn
 hcomm_reduce_avx2[HCOMM_DT_COUNT][HCOMM_OP_COUNT] = {
-	[HCOMM_DT_INT8] = ROW(s8, s8),
-	[HCOMM_DT_UINT8] = ROW(s8, u8),
-	[HCOMM_DT_INT16] = ROW(s16, s16),
-	[HCOMM_DT_UINT16] = ROW(s16, u16),
-	[HCOMM_DT_INT32] = ROW(s32, s32),
-	[HCOMM_DT_UINT32] = ROW(s32, u32),
-	[HCOMM_DT_INT64] = ROW(s64, s64),
-	[HCOMM_DT_UINT64] = ROW(s64, u64),
-	[HCOMM_DT_FP16] = ROW(fp16, fp16),
-	[HCOMM_DT_BF16] = ROW(bf16, bf16),
-	[HCOMM_DT_FP32] = ROW(fp32, fp32),
-	[HCOMM_DT_FP64] = ROW(fp64, fp64),
+	[HCOMM_DT_INT8] = INT_ROW(s8, s8, 8),
+	[HCOMM_DT_UINT8] = INT_ROW(s8, u8, 8),
+	[HCOMM_DT_INT16] = INT_ROW(s16, s16, 16),
+	[HCOMM_DT_UINT16] = INT_ROW(s16, u16, 16),
+	[HCOMM_DT_INT32] = INT_ROW(s32, s32, 32),
+	[HCOMM_DT_UINT32] = INT_ROW(s32, u32, 32),
+	[HCOMM_DT_INT64] = INT_ROW(s64, s64, 64),
+	[HCOMM_DT_UINT64] = INT_ROW(s64, u64, 64),
+	[HCOMM_DT_FP16] = FP_ROW(fp16),
+	[HCOMM_DT_BF16] = FP_ROW(bf16),
+	[HCOMM_DT_FP32] = FP_ROW(fp32),
+	[HCOMM_DT_FP64] = FP_ROW(fp64),
+	[HCOMM_DT_FP8_E4M3] = FP_ROW(e4m3),
+	[HCOMM_DT_FP8_E5M2] = FP_ROW(e5m2),
+};
+
+/* ------------------------------------------------------------------ divisions */
+
+/* The bits of an integer from 1 to 2^16 as a number. */
+static __always_inline u64 bits_of(u32 div, u32 frac, u32 bias)
+{
+	u32 lead = 31 - __builtin_clz(div);
+
+	return ((u64)(bias + lead) << frac) | ((u64)(div ^ 1u << lead) << (frac - lead));
+}
+
+#define DIV_KERNEL(type, size, op, divisor)				\
+static void div_##type(void *dst, const void *src, u32 div, size_t n)	\
+{									\
+	struct vec d = divisor, r;					\
+	size_t len = n * (size), i;					\
+	const u8 *ps = src;						\
+	u8 *pd = dst;							\
+									\
+	for (i = 0; i + VEC_SIZE <= len; i += VEC_SIZE) {		\
+		r = v_##op(load(ps + i), d);				\
+		store(pd + i, canon_##type(r));				\
+	}								\
+	if (i < len) {							\
+		r = v_##op(load_part(ps + i, len - i), d);		\
+		store_part(pd + i, canon_##type(r), len - i);		\
+	}								\
+}
+
+DIV_KERNEL(fp32, 4, div_fp32, splat32((u32)bits_of(div, 23, 127)))
+DIV_KERNEL(fp64, 8, div_fp64, splat64(bits_of(div, 52, 1023)))
+
+const hcomm_div_fn hcomm_div_avx2[HCOMM_DT_COUNT] = {
+	[HCOMM_DT_FP32] = div_fp32,
+	[HCOMM_DT_FP64] = div_fp64,
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scalar reductions of floating point numbers, with integer instructions.
+ * Scalar reductions and divisions of floating point numbers, with integer
+ * instructions.
  *
  * A kernel has no portable floating point: where sections for it exist at all,
  * most architectures let them run with the rounding and denormal mode that the
  * interrupted process chose, and results would depend on that.  So the scalar
- * path computes IEEE 754 sums and products itself, rounded to nearest even.
+ * path computes IEEE 754 sums, products and quotients itself, rounded to nearest
+ * even.
  *
  * Numbers are bit patterns in a u64, of a format with FRAC fraction bits and an
  * exponent field of all ones EMAX; both are constants after inlining.
@@ -144,6 +146,47 @@ static __always_inline u64 fp_mul(u32 frac, u32 emax, u64 x, u64 y)
 	return s | fp_round(frac, emax, e, m);
 }
 
+/*
+ * x divided by an integer from 1 to 2^16.  With @odd the result is not rounded
+ * to nearest, but its last bit says whether any bit was lost: a format of fewer
+ * bits can then still round once.
+ */
+static __always_inline u64 fp_div(u32 frac, u32 emax, u64 x, u32 div, bool odd)
+{
+	u64 inf = fp_inf(frac, emax), sign = fp_sign(frac, emax);
+	u64 s = x & sign, m, rest;
+	s32 e, lead;
+
+	x &= sign - 1;
+	if (x >= inf)
+		return x > inf ? fp_nan(frac, emax) : s | inf;
+	if (!x)
+		return s;
+	e = x >> frac;
+	x = x - ((u64)e << frac) + ((u64)!!e << frac);
+	lead = __builtin_clzll(x);
+	x <<= lead;
+	e += !e - (lead - (63 - (s32)frac));
+
+	/* 47 bits of the quotient at least, and as many more as it lacks of 64. */
+	m = div_u64(x, div);
+	rest = x - m * div;
+	lead = __builtin_clzll(m);
+	rest <<= lead;
+	x = div_u64(rest, div);
+	m = m << lead | x | (rest != x * div);
+	e -= lead;
+
+	m = shr_sticky(m, 63 - frac - GUARD);
+	if (e < 1) {
+		m = shr_sticky(m, 1 - e);
+		e = 1;
+	}
+	if (odd)
+		return s | (((u64)(e - 1) << frac) + shr_sticky(m, GUARD));
+	return s | fp_round(frac, emax, e, m);
+}
+
 /* Maps the order of numbers, -0 below +0, to the order of unsigned integers. */
 static __always_inline u64 fp_key(u64 x, u64 sign)
 {
@@ -224,6 +267,95 @@ static __always_inline u32 bf16_narrow(u32 x)
 	return (x + 0x7fff + ((x >> 16) & 1)) >> 16;
 }
 
+/* -------------------------------------------------------------- 8 bit formats */
+
+#define E4M3_FRAC	3
+#define E4M3_BIAS	7
+#define E4M3_NAN	0x7fu
+#define E5M2_FRAC	2
+#define E5M2_BIAS	15
+#define E5M2_INF	0x7cu
+#define E5M2_NAN	0x7eu
+
+/* Of a positive number or zero; the largest exponent is as good as any other. */
+static __always_inline u32 fp8_widen(u32 frac, u32 bias, u32 a)
+{
+	s32 lead;
+
+	if (a >> frac)
+		return (a << (FP32_FRAC - frac)) + ((127 - bias) << FP32_FRAC);
+	if (!a)
+		return 0;
+	lead = 31 - __builtin_clz(a);
+	return ((u32)(127 + 1 - (s32)(bias + frac) + lead) << FP32_FRAC) |
+	       ((a << (FP32_FRAC - lead)) & 0x7fffff);
+}
+
+/* Back, to nearest even, as if exponents had no upper end. */
+static __always_inline u32 fp8_round(u32 frac, u32 bias, u32 a)
+{
+	u32 m, shift;
+
+	if (a >= (127 - bias + 1) << FP32_FRAC) {
+		shift = FP32_FRAC - frac;
+		a -= (127 - bias) << FP32_FRAC;
+		a += (1u << (shift - 1)) - 1 + ((a >> shift) & 1);
+		return a >> shift;
+	}
+
+	/* In units of the smallest number; below half of one all is zero. */
+	shift = 151 - bias - frac - (a >> FP32_FRAC);
+	if (shift > 24)
+		return 0;
+	m = (a & 0x7fffff) | 0x800000;
+	m += (1u << (shift - 1)) - 1 + ((m >> shift) & 1);
+	return m >> shift;
+}
+
+static __always_inline u32 e4m3_widen(u32 x)
+{
+	u32 a = x & 0x7f;
+
+	if (a == E4M3_NAN)
+		return (u32)fp_nan(FP32_FRAC, FP32_EMAX);
+	return (x & 0x80) << 24 | fp8_widen(E4M3_FRAC, E4M3_BIAS, a);
+}
+
+/* What is too large, infinity and NaN included, is a NaN. */
+static __always_inline u32 e4m3_narrow(u32 x)
+{
+	u32 a = fp8_round(E4M3_FRAC, E4M3_BIAS, x & 0x7fffffff);
+
+	return a >= E4M3_NAN ? E4M3_NAN : (x >> 24 & 0x80) | a;
+}
+
+static __always_inline u32 e4m3_pick(u32 x, u32 y, bool want_max)
+{
+	if ((x & 0x7f) == E4M3_NAN || (y & 0x7f) == E4M3_NAN)
+		return E4M3_NAN;
+	return (fp_key(x, 0x80) > fp_key(y, 0x80)) == want_max ? x : y;
+}
+
+static __always_inline u32 e5m2_widen(u32 x)
+{
+	u32 a = x & 0x7f;
+
+	if (a >= E5M2_INF)
+		return (x & 0x80) << 24 | (u32)fp_inf(FP32_FRAC, FP32_EMAX) |
+		       (a & 3) << (FP32_FRAC - E5M2_FRAC);
+	return (x & 0x80) << 24 | fp8_widen(E5M2_FRAC, E5M2_BIAS, a);
+}
+
+static __always_inline u32 e5m2_narrow(u32 x)
+{
+	u32 a = x & 0x7fffffff;
+
+	if (a > fp_inf(FP32_FRAC, FP32_EMAX))
+		return E5M2_NAN;
+	a = fp8_round(E5M2_FRAC, E5M2_BIAS, a);
+	return (x >> 24 & 0x80) | min_t(u32, a, E5M2_INF);
+}
+
 /* -------------------------------------------------------------------- kernels */
 
 #define FP_KERNEL(name, type, expr)					\
@@ -263,6 +395,16 @@ FP_KERNEL(fp64_prod, u64, fp_mul(FP64_FRAC, FP64_EMAX, x, y))
 FP_KERNEL(fp64_min, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, false))
 FP_KERNEL(fp64_max, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, true))
 
+FP_KERNEL(e4m3_sum, u8, e4m3_narrow(fp_add(FP32_FRAC, FP32_EMAX, e4m3_widen(x), e4m3_widen(y))))
+FP_KERNEL(e4m3_prod, u8, e4m3_narrow(fp_mul(FP32_FRAC, FP32_EMAX, e4m3_widen(x), e4m3_widen(y))))
+FP_KERNEL(e4m3_min, u8, e4m3_pick(x, y, false))
+FP_KERNEL(e4m3_max, u8, e4m3_pick(x, y, true))
+
+FP_KERNEL(e5m2_sum, u8, e5m2_narrow(fp_add(FP32_FRAC, FP32_EMAX, e5m2_widen(x), e5m2_widen(y))))
+FP_KERNEL(e5m2_prod, u8, e5m2_narrow(fp_mul(FP32_FRAC, FP32_EMAX, e5m2_widen(x), e5m2_widen(y))))
+FP_KERNEL(e5m2_min, u8, fp_pick(E5M2_FRAC, 0x1f, x, y, false))
+FP_KERNEL(e5m2_max, u8, fp_pick(E5M2_FRAC, 0x1f, x, y, true))
+
 #define FP_ROW(name) {							\
 	[HCOMM_OP_SUM] = name##_sum,					\
 	[HCOMM_OP_PROD] = name##_prod,					\
@@ -271,9 +413,43 @@ FP_KERNEL(fp64_max, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, true))
 }
 
 const hcomm_reduce_fn
-hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_COUNT] = {
+hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT] = {
 	[HCOMM_DT_FP16 - HCOMM_DT_FP16] = FP_ROW(fp16),
 	[HCOMM_DT_BF16 - HCOMM_DT_FP16] = FP_ROW(bf16),
 	[HCOMM_DT_FP32 - HCOMM_DT_FP16] = FP_ROW(fp32),
 	[HCOMM_DT_FP64 - HCOMM_DT_FP16] = FP_ROW(fp64),
+	[HCOMM_DT_FP8_E4M3 - HCOMM_DT_FP16] = FP_ROW(e4m3),
+	[HCOMM_DT_FP8_E5M2 - HCOMM_DT_FP16] = FP_ROW(e5m2),
+};
+
+#define DIV_KERNEL(name, type, expr)					\
+static void name(void *dst, const void *src, u32 div, size_t n)		\
+{									\
+	const u8 *ps = src;						\
+	u8 *pd = dst;							\
+	size_t i;							\
+									\
+	for (i = 0; i < n * sizeof(type); i += sizeof(type)) {		\
+		type x;							\
+									\
+		__builtin_memcpy(&x, ps + i, sizeof(x));		\
+		x = (type)(expr);					\
+		__builtin_memcpy(pd + i, &x, sizeof(x));		\
+	}								\
+}
+
+DIV_KERNEL(fp16_div, u16, fp16_narrow(fp_div(FP32_FRAC, FP32_EMAX, fp16_widen(x), div, true)))
+DIV_KERNEL(bf16_div, u16, bf16_narrow(fp_div(FP32_FRAC, FP32_EMAX, bf16_widen(x), div, true)))
+DIV_KERNEL(fp32_div, u32, fp_div(FP32_FRAC, FP32_EMAX, x, div, false))
+DIV_KERNEL(fp64_div, u64, fp_div(FP64_FRAC, FP64_EMAX, x, div, false))
+DIV_KERNEL(e4m3_div, u8, e4m3_narrow(fp_div(FP32_FRAC, FP32_EMAX, e4m3_widen(x), div, true)))
+DIV_KERNEL(e5m2_div, u8, e5m2_narrow(fp_div(FP32_FRAC, FP32_EMAX, e5m2_widen(x), div, true)))
+
+const hcomm_div_fn hcomm_div_fp_scalar[HCOMM_DT_FP_COUNT] = {
+	[HCOMM_DT_FP16 - HCOMM_DT_FP16] = fp16_div,
+	[HCOMM_DT_BF16 - HCOMM_DT_FP16] = bf16_div,
+	[HCOMM_DT_FP32 - HCOMM_DT_FP16] = fp32_div,
+	[HCOMM_DT_FP64 - HCOMM_DT_FP16] = fp64_div,
+	[HCOMM_DT_FP8_E4M3 - HCOMM_DT_FP16] = e4m3_div,
+	[HCOMM_DT_FP8_E5M2 - HCOMM_DT_FP16] = e5m2_div,
 };

@@ -14,6 +14,7 @@
 
 #define HCOMM_DT_INT_COUNT	HCOMM_DT_FP16
 #define HCOMM_DT_FP_COUNT	(HCOMM_DT_COUNT - HCOMM_DT_FP16)
+#define HCOMM_OP_FP_COUNT	HCOMM_OP_BAND
 
 /* Integers, by dtype. */
 extern const hcomm_reduce_fn
@@ -21,10 +22,22 @@ hcomm_reduce_int_scalar[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT];
 
 /* Floating point, by dtype - HCOMM_DT_FP16. */
 extern const hcomm_reduce_fn
-hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_COUNT];
+hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT];
 
-/* All, by dtype; exists on x86-64 only. */
+/* All, by dtype; NULL where the type has no such reduction; on x86-64 only. */
 extern const hcomm_reduce_fn
 hcomm_reduce_avx2[HCOMM_DT_COUNT][HCOMM_OP_COUNT];
+
+/* dst[i] = src[i] / div; div is from 1 to HCOMM_MAX_RANKS; dst may be src. */
+typedef void (*hcomm_div_fn)(void *dst, const void *src, u32 div, size_t n);
+
+/* Integers, by dtype. */
+extern const hcomm_div_fn hcomm_div_int_scalar[HCOMM_DT_INT_COUNT];
+
+/* Floating point, by dtype - HCOMM_DT_FP16. */
+extern const hcomm_div_fn hcomm_div_fp_scalar[HCOMM_DT_FP_COUNT];
+
+/* By dtype; NULL where there is none; on x86-64 only. */
+extern const hcomm_div_fn hcomm_div_avx2[HCOMM_DT_COUNT];
 
 #endif /* HCOMM_CORE_REDUCE_KERNELS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scalar reductions of integers.  Sums and products are those of unsigned
- * integers, taken as u64 and cut, so that no signed type overflows.  Elements
+ * Scalar reductions and divisions of integers.  Sums and products are those of
+ * unsigned integers, taken as u64 and cut, so that no signed type overflows.  Elements
  * may lie at any address, hence the copies, which compile to plain loads and
  * stores where the machine allows it.
  */
@@ -49,11 +49,31 @@ INT_KERNEL(s64_max, s64, x > y ? x : y)
 INT_KERNEL(u64_min, u64, x < y ? x : y)
 INT_KERNEL(u64_max, u64, x > y ? x : y)
 
+/* Bits have no sign. */
+#define LOGIC_KERNELS(type)						\
+INT_KERNEL(type##_band, type, x & y)					\
+INT_KERNEL(type##_bor, type, x | y)					\
+INT_KERNEL(type##_bxor, type, x ^ y)					\
+INT_KERNEL(type##_land, type, x && y)					\
+INT_KERNEL(type##_lor, type, x || y)					\
+INT_KERNEL(type##_lxor, type, !x != !y)
+
+LOGIC_KERNELS(u8)
+LOGIC_KERNELS(u16)
+LOGIC_KERNELS(u32)
+LOGIC_KERNELS(u64)
+
 #define INT_ROW(arith, order) {						\
 	[HCOMM_OP_SUM] = arith##_sum,					\
 	[HCOMM_OP_PROD] = arith##_prod,					\
 	[HCOMM_OP_MIN] = order##_min,					\
 	[HCOMM_OP_MAX] = order##_max,					\
+	[HCOMM_OP_BAND] = arith##_band,					\
+	[HCOMM_OP_BOR] = arith##_bor,					\
+	[HCOMM_OP_BXOR] = arith##_bxor,					\
+	[HCOMM_OP_LAND] = arith##_land,					\
+	[HCOMM_OP_LOR] = arith##_lor,					\
+	[HCOMM_OP_LXOR] = arith##_lxor,					\
 }
 
 const hcomm_reduce_fn
@@ -66,4 +86,55 @@ hcomm_reduce_int_scalar[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT] = {
 	[HCOMM_DT_UINT32] = INT_ROW(u32, u32),
 	[HCOMM_DT_INT64] = INT_ROW(u64, s64),
 	[HCOMM_DT_UINT64] = INT_ROW(u64, u64),
+};
+
+/*
+ * Divisions round toward zero.  The divisor is positive, so that nothing
+ * overflows, and may be larger than what the type holds.
+ */
+#define DIV_KERNEL(name, type, expr)					\
+static void name(void *dst, const void *src, u32 div, size_t n)		\
+{									\
+	const u8 *ps = src;						\
+	u8 *pd = dst;							\
+	size_t i;							\
+									\
+	for (i = 0; i < n * sizeof(type); i += sizeof(type)) {		\
+		type x;							\
+									\
+		__builtin_memcpy(&x, ps + i, sizeof(x));		\
+		x = (type)(expr);					\
+		__builtin_memcpy(pd + i, &x, sizeof(x));		\
+	}								\
+}
+
+/* The smallest number has no negative, but as an unsigned one it is right. */
+static __always_inline u32 quotient32(s32 x, u32 div)
+{
+	return x < 0 ? -(-(u32)x / div) : (u32)x / div;
+}
+
+static __always_inline u64 quotient64(s64 x, u32 div)
+{
+	return x < 0 ? -div_u64(-(u64)x, div) : div_u64((u64)x, div);
+}
+
+DIV_KERNEL(s8_div, s8, quotient32(x, div))
+DIV_KERNEL(u8_div, u8, x / div)
+DIV_KERNEL(s16_div, s16, quotient32(x, div))
+DIV_KERNEL(u16_div, u16, x / div)
+DIV_KERNEL(s32_div, s32, quotient32(x, div))
+DIV_KERNEL(u32_div, u32, x / div)
+DIV_KERNEL(s64_div, s64, quotient64(x, div))
+DIV_KERNEL(u64_div, u64, div_u64(x, div))
+
+const hcomm_div_fn hcomm_div_int_scalar[HCOMM_DT_INT_COUNT] = {
+	[HCOMM_DT_INT8] = s8_div,
+	[HCOMM_DT_UINT8] = u8_div,
+	[HCOMM_DT_INT16] = s16_div,
+	[HCOMM_DT_UINT16] = u16_div,
+	[HCOMM_DT_INT32] = s32_div,
+	[HCOMM_DT_UINT32] = u32_div,
+	[HCOMM_DT_INT64] = s64_div,
+	[HCOMM_DT_UINT64] = u64_div,
 };

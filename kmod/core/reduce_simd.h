@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Vector units: may they be used, and the sections that use them.  Included by
- * reduce.c only, which is itself compiled without them.
+ * reduce.c and reduce_scale.c only, which are compiled without them.
  */
 #ifndef HCOMM_CORE_REDUCE_SIMD_H
 #define HCOMM_CORE_REDUCE_SIMD_H

@@ -196,6 +196,11 @@ static void exec_local(struct hcomm_run *run, u32 s)
 				 hcomm_run_dst(run, step, chunk),
 				 hcomm_run_src(run, step, chunk), len);
 		hcomm_account(e, HCOMM_WORK_REDUCE, len);
+	} else if (len && step->op == HCOMM_STEP_SCALE) {
+		hcomm_mem_scale(step->dtype, step->redop, step->operand,
+				hcomm_run_dst(run, step, chunk),
+				hcomm_run_src(run, step, chunk), len);
+		hcomm_account(e, HCOMM_WORK_REDUCE, len);
 	}
 	if (st->issued < st->avail)
 		hcomm_step_ready(run, s);

@@ -78,13 +78,20 @@ struct bad_step {
 #define DAMAGE(fn, stmt) static void fn(struct hcomm_step *s) { stmt; }
 DAMAGE(bad_op, s[0].op = HCOMM_STEP_COUNT)
 DAMAGE(bad_flags, s[1].flags = 1)
-DAMAGE(bad_reserved, s[1].reserved[3] = 1)
+DAMAGE(bad_reserved, s[1].reserved[1] = 1)
 DAMAGE(bad_nop_len, s[4].len = 1)
 DAMAGE(bad_copy_peer, s[3].peer = 2)
 DAMAGE(bad_send_dst, s[1].dst_off = 1)
 DAMAGE(bad_send_type, s[1].dtype = 1)
 DAMAGE(bad_dtype, s[0].dtype = HCOMM_DT_COUNT)
 DAMAGE(bad_redop, s[0].redop = HCOMM_OP_COUNT)
+DAMAGE(bad_redop_type, s[0].redop = HCOMM_OP_BXOR)
+DAMAGE(bad_operand, s[0].operand = 1)
+DAMAGE(bad_scale, s[3].op = HCOMM_STEP_SCALE; s[3].redop = HCOMM_SCALE_COUNT)
+DAMAGE(bad_scale_zero, s[3].op = HCOMM_STEP_SCALE; s[3].redop = HCOMM_SCALE_DIV)
+DAMAGE(bad_scale_div, bad_scale_zero(s); s[3].operand = HCOMM_MAX_RANKS + 1)
+DAMAGE(bad_scale_mul, s[3].op = HCOMM_STEP_SCALE; s[3].operand = 256)
+DAMAGE(bad_scale_len, s[3].op = HCOMM_STEP_SCALE; s[3].dtype = HCOMM_DT_FP64)
 DAMAGE(bad_peer_self, s[0].peer = 1)
 DAMAGE(bad_peer_range, s[0].peer = 4)
 DAMAGE(bad_msg_gap, s[2].msg = 2)
@@ -108,6 +115,13 @@ static const struct bad_step bad_steps[] = {
 	{ "dtype of a SEND", 1, HCOMM_PE_UNUSED, bad_send_type },
 	{ "dtype", 0, HCOMM_PE_DTYPE, bad_dtype },
 	{ "redop", 0, HCOMM_PE_REDOP, bad_redop },
+	{ "redop of the type", 0, HCOMM_PE_REDOP_TYPE, bad_redop_type },
+	{ "operand of a reduction", 0, HCOMM_PE_UNUSED, bad_operand },
+	{ "kind of a SCALE", 3, HCOMM_PE_REDOP, bad_scale },
+	{ "division by zero", 3, HCOMM_PE_OPERAND, bad_scale_zero },
+	{ "division by too much", 3, HCOMM_PE_OPERAND, bad_scale_div },
+	{ "factor with too many bits", 3, HCOMM_PE_OPERAND, bad_scale_mul },
+	{ "len of a SCALE", 3, HCOMM_PE_LEN, bad_scale_len },
 	{ "peer is self", 0, HCOMM_PE_PEER, bad_peer_self },
 	{ "peer is no rank", 0, HCOMM_PE_PEER, bad_peer_range },
 	{ "message gap", 2, HCOMM_PE_MSG, bad_msg_gap },

@@ -43,8 +43,60 @@ static void reduce_same_bits(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, x);
 	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++)
 		for (redop = 0; redop < HCOMM_OP_COUNT; redop++)
-			for (n = 0; n <= MAX_N; n++)
+			for (n = 0; n <= MAX_N && HCOMM_OP_FITS(redop, dtype); n++)
 				one(test, x, dtype, redop, n, n % 5);
+}
+
+static void one_scale(struct kunit *test, struct bufs *x, u32 dtype, u32 scale,
+		      u64 operand, u32 n, u32 skew)
+{
+	size_t len = (size_t)n * hcomm_dtype_size(dtype);
+
+	get_random_bytes(x->a, sizeof(x->a));
+	memset(x->simd, 0xa5, sizeof(x->simd));
+	memset(x->scalar, 0xa5, sizeof(x->scalar));
+	hcomm_reduce_init(true);
+	hcomm_scale(dtype, scale, operand, x->simd + skew, x->a + skew, n);
+	hcomm_reduce_init(false);
+	memcpy(x->scalar + skew, x->a + skew, len);
+	hcomm_scale(dtype, scale, operand, x->scalar + skew, x->scalar + skew, n);
+	hcomm_reduce_init(true);
+	KUNIT_EXPECT_EQ_MSG(test, memcmp(x->simd, x->scalar, sizeof(x->simd)), 0,
+			    "dtype %u scale %u by %llu n %u skew %u", dtype, scale,
+			    operand, n, skew);
+	KUNIT_EXPECT_EQ(test, x->simd[skew + len], 0xa5);
+}
+
+static void scale_same_bits(struct kunit *test)
+{
+	struct bufs *x = kunit_kzalloc(test, sizeof(*x), GFP_KERNEL);
+	u32 dtype, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, x);
+	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++) {
+		for (n = 0; n <= MAX_N; n++) {
+			one_scale(test, x, dtype, HCOMM_SCALE_MUL, n + 1, n, n % 5);
+			one_scale(test, x, dtype, HCOMM_SCALE_DIV, n + 1, n, n % 5);
+		}
+		one_scale(test, x, dtype, HCOMM_SCALE_DIV, HCOMM_MAX_RANKS, MAX_N, 1);
+	}
+}
+
+static void scale_values(struct kunit *test)
+{
+	s64 least = S64_MIN, neg = -7, q;
+	u32 ten = 0x41200000, three = 0x40400000, r = 0;
+
+	hcomm_scale(HCOMM_DT_INT64, HCOMM_SCALE_DIV, 1, &q, &least, 1);
+	KUNIT_EXPECT_EQ(test, q, S64_MIN);
+	hcomm_scale(HCOMM_DT_INT64, HCOMM_SCALE_DIV, 2, &q, &neg, 1);
+	KUNIT_EXPECT_EQ(test, q, -3ll);
+	hcomm_scale(HCOMM_DT_UINT64, HCOMM_SCALE_DIV, 2, &q, &neg, 1);
+	KUNIT_EXPECT_EQ(test, q, S64_MAX - 3);
+	hcomm_scale(HCOMM_DT_FP32, HCOMM_SCALE_DIV, 3, &r, &ten, 1);
+	KUNIT_EXPECT_EQ(test, r, 0x40555555u);
+	hcomm_scale(HCOMM_DT_FP32, HCOMM_SCALE_MUL, three, &r, &ten, 1);
+	KUNIT_EXPECT_EQ(test, r, 0x41f00000u);
 }
 
 static void reduce_values(struct kunit *test)
@@ -64,6 +116,14 @@ static void reduce_values(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r, neg0);
 	hcomm_reduce(HCOMM_DT_INT8, HCOMM_OP_SUM, &e, &c, &d, 1);
 	KUNIT_EXPECT_EQ(test, e, (s8)-56);
+
+	/* 448 is the largest number of e4m3, 57344 of e5m2. */
+	a = 0x7e;
+	hcomm_reduce(HCOMM_DT_FP8_E4M3, HCOMM_OP_SUM, &r, &a, &a, 1);
+	KUNIT_EXPECT_EQ(test, r & 0xff, 0x7fu);
+	a = 0x7b;
+	hcomm_reduce(HCOMM_DT_FP8_E5M2, HCOMM_OP_SUM, &r, &a, &a, 1);
+	KUNIT_EXPECT_EQ(test, r & 0xff, 0x7cu);
 }
 
 /* Elements that straddle two spans. */
@@ -87,6 +147,8 @@ static struct kunit_case reduce_cases[] = {
 	KUNIT_CASE(reduce_same_bits),
 	KUNIT_CASE(reduce_values),
 	KUNIT_CASE(mem_straddles),
+	KUNIT_CASE(scale_same_bits),
+	KUNIT_CASE(scale_values),
 	{}
 };
 

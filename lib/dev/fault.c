@@ -28,6 +28,8 @@ static const char *const prog_errors[HCOMM_PE_COUNT] = {
 	[HCOMM_PE_EMPTY] = "no steps, or too many",
 	[HCOMM_PE_DEPS] = "too many dependencies",
 	[HCOMM_PE_NSLOTS] = "too many slots",
+	[HCOMM_PE_REDOP_TYPE] = "the data type does not have this reduction",
+	[HCOMM_PE_OPERAND] = "division by 0 or by too much, or a factor of too many bits",
 };
 
 const char *hcomm_prog_error_name(uint32_t reason)
@@ -42,6 +44,7 @@ const char *hcomm_dtype_text(uint32_t dtype)
 	static const char *const names[HCOMM_DT_COUNT] = {
 		"int8", "uint8", "int16", "uint16", "int32", "uint32",
 		"int64", "uint64", "fp16", "bf16", "fp32", "fp64",
+		"fp8-e4m3", "fp8-e5m2",
 	};
 
 	return dtype < HCOMM_DT_COUNT ? names[dtype] : "unknown type";
@@ -50,9 +53,13 @@ const char *hcomm_dtype_text(uint32_t dtype)
 const char *hcomm_redop_text(uint32_t op)
 {
 	static const char *const names[HCOMM_OP_COUNT] = {
-		"sum", "prod", "min", "max",
+		"sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor", "lxor",
 	};
 
+	if (op == HCOMM_OP_AVG)
+		return "avg";
+	if (op == HCOMM_OP_PREMUL_SUM)
+		return "premul-sum";
 	return op < HCOMM_OP_COUNT ? names[op] : "unknown operation";
 }
 

@@ -17,6 +17,7 @@ uint32_t hcomm_dtype_bytes(uint32_t dtype)
 		[HCOMM_DT_INT64] = 8, [HCOMM_DT_UINT64] = 8,
 		[HCOMM_DT_FP16] = 2, [HCOMM_DT_BF16] = 2,
 		[HCOMM_DT_FP32] = 4, [HCOMM_DT_FP64] = 8,
+		[HCOMM_DT_FP8_E4M3] = 1, [HCOMM_DT_FP8_E5M2] = 1,
 	};
 
 	return dtype < HCOMM_DT_COUNT ? bytes[dtype] : 0;
@@ -85,7 +86,8 @@ int hcomm_args_check(const struct hcomm_sched_args *a)
 
 	if (!a->nranks || a->nranks > HCOMM_MAX_RANKS || a->rank >= a->nranks ||
 	    a->root >= a->nranks || a->peer >= a->nranks || !size ||
-	    a->redop >= HCOMM_OP_COUNT || !a->chunk_size ||
+	    a->redop >= HCOMM_OP_COUNT || !HCOMM_OP_FITS(a->redop, a->dtype) ||
+	    !a->chunk_size ||
 	    a->channels > HCOMM_SCHED_MAX_CHANNELS || a->radix == 1 ||
 	    a->radix > HCOMM_SCHED_MAX_RADIX ||
 	    (a->topo && a->topo->nranks != a->nranks))

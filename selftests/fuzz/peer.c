@@ -180,7 +180,7 @@ static bool may_launch(const struct hcomm_prog *prog)
 		chunks += prog->aux[i].nchunks;
 		if (s->len && s->src_slot == s->dst_slot &&
 		    (s->op == HCOMM_STEP_COPY || s->op == HCOMM_STEP_REDUCE ||
-		     s->op == HCOMM_STEP_RECV_REDUCE) &&
+		     s->op == HCOMM_STEP_RECV_REDUCE || s->op == HCOMM_STEP_SCALE) &&
 		    (overlap(s->src_off, s->dst_off, s->len)))
 			return false;
 	}

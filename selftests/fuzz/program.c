@@ -31,25 +31,35 @@ static bool has_peer(u32 op)
 static bool has_src(u32 op)
 {
 	return op == HCOMM_STEP_SEND || op == HCOMM_STEP_RECV_REDUCE ||
-	       op == HCOMM_STEP_COPY || op == HCOMM_STEP_REDUCE;
+	       op == HCOMM_STEP_COPY || op == HCOMM_STEP_REDUCE || op == HCOMM_STEP_SCALE;
 }
 
 static bool has_dst(u32 op)
 {
 	return op == HCOMM_STEP_RECV || op == HCOMM_STEP_RECV_REDUCE ||
-	       op == HCOMM_STEP_COPY || op == HCOMM_STEP_REDUCE;
+	       op == HCOMM_STEP_COPY || op == HCOMM_STEP_REDUCE || op == HCOMM_STEP_SCALE;
 }
 
 static bool has_type(u32 op)
 {
-	return op == HCOMM_STEP_RECV_REDUCE || op == HCOMM_STEP_REDUCE;
+	return op == HCOMM_STEP_RECV_REDUCE || op == HCOMM_STEP_REDUCE || op == HCOMM_STEP_SCALE;
 }
 
 static u32 type_size(u32 dtype)
 {
-	static const u8 size[HCOMM_DT_COUNT] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8 };
+	static const u8 size[HCOMM_DT_COUNT] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1 };
 
 	return dtype < HCOMM_DT_COUNT ? size[dtype] : 0;
+}
+
+static bool operation_valid(const struct hcomm_step *s)
+{
+	if (s->op != HCOMM_STEP_SCALE)
+		return !s->operand && s->redop < (s->dtype < HCOMM_DT_FP16 ? 10 : 4);
+	if (s->redop == HCOMM_SCALE_DIV)
+		return s->operand >= 1 && s->operand <= HCOMM_MAX_RANKS;
+	return s->redop == HCOMM_SCALE_MUL &&
+	       (type_size(s->dtype) == 8 || s->operand < 1ull << (8 * type_size(s->dtype)));
 }
 
 static void read_step(struct fuzz_in *in, struct fuzz_prog *fp, struct hcomm_step *s,
@@ -76,6 +86,8 @@ static void read_step(struct fuzz_in *in, struct fuzz_prog *fp, struct hcomm_ste
 		s->dtype = in_u8(in);
 		s->redop = in_u8(in);
 	}
+	if (op == HCOMM_STEP_SCALE)
+		s->operand = c & C_WIDE ? in_u64(in) : in_u8(in);
 	if (has_src(op)) {
 		s->src_slot = in_u8(in);
 		s->src_off = c & C_WIDE ? in_u64(in) : in_u16(in);
@@ -90,7 +102,7 @@ static void read_step(struct fuzz_in *in, struct fuzz_prog *fp, struct hcomm_ste
 	s->dep_first = c & C_FIRST ? in_u32(in) : fp->ndeps;
 	if (c & C_JUNK) {
 		((u8 *)s)[in_u8(in) % sizeof(*s)] = in_u8(in);
-		s->reserved[in_u8(in) & 3] = in_u8(in);
+		s->reserved[in_u8(in) & 1] = in_u8(in);
 	}
 }
 
@@ -175,9 +187,9 @@ bool fuzz_prog_valid(const struct fuzz_prog *fp)
 		const struct hcomm_step *s = &fp->steps[i];
 		u32 op = s->op, msg = 0;
 
-		if (op > HCOMM_STEP_REDUCE || s->flags)
+		if (op > HCOMM_STEP_SCALE || s->flags)
 			return false;
-		for (k = 0; k < 4; k++)
+		for (k = 0; k < 2; k++)
 			if (s->reserved[k])
 				return false;
 		if (has_peer(op)) {
@@ -202,9 +214,9 @@ bool fuzz_prog_valid(const struct fuzz_prog *fp)
 			return false;
 		if (!has_src(op) && !has_dst(op) && s->len)
 			return false;
-		if (has_type(op) ? !type_size(s->dtype) || s->redop >= HCOMM_OP_COUNT ||
-				   s->len % type_size(s->dtype) :
-				   s->dtype || s->redop)
+		if (has_type(op) ? !type_size(s->dtype) || s->len % type_size(s->dtype) ||
+				   !operation_valid(s) :
+				   s->dtype || s->redop || s->operand)
 			return false;
 		if (!deps_valid(fp, i, &next))
 			return false;
@@ -243,6 +255,8 @@ void fuzz_write_prog(struct sim_rng *rng, u8 *buf, size_t max, size_t *used, u32
 		u64 len = rng_below(rng, 3) ? rng_below(rng, 2000) : rng_below(rng, 100);
 		/* Sources and destinations apart: what overlaps is not launched. */
 		u64 src = rng_below(rng, 2000), dst = 5000 + rng_below(rng, 2000);
+		u32 redops = op == HCOMM_STEP_SCALE ? HCOMM_SCALE_COUNT :
+			     dtype < HCOMM_DT_FP16 ? HCOMM_OP_COUNT : HCOMM_OP_BAND;
 		u8 d[4];
 
 		if (nranks == 1 && has_peer(op))
@@ -259,8 +273,10 @@ void fuzz_write_prog(struct sim_rng *rng, u8 *buf, size_t max, size_t *used, u32
 			put(buf, max, used, peer, 1);
 		if (has_type(op)) {
 			put(buf, max, used, dtype, 1);
-			put(buf, max, used, rng_below(rng, HCOMM_OP_COUNT), 1);
+			put(buf, max, used, rng_below(rng, redops), 1);
 		}
+		if (op == HCOMM_STEP_SCALE)
+			put(buf, max, used, 1 + rng_below(rng, 255), 1);
 		if (has_src(op)) {
 			put(buf, max, used, rng_below(rng, nslots), 1);
 			put(buf, max, used, src, 2);

@@ -203,6 +203,29 @@ TEST_F(comm, prog_reasons)
 	step = (struct hcomm_step){ .op = HCOMM_STEP_NOP, .dep_count = 1 };
 	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
 	EXPECT_EQ((uint32_t)HCOMM_PE_DEP_RANGE, reason);
+	step = (struct hcomm_step){ .op = HCOMM_STEP_REDUCE, .dtype = HCOMM_DT_FP32,
+				    .redop = HCOMM_OP_BAND };
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_REDOP_TYPE, reason);
+	step = (struct hcomm_step){ .op = HCOMM_STEP_REDUCE, .redop = HCOMM_OP_AVG };
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_REDOP, reason);
+	step = (struct hcomm_step){ .op = HCOMM_STEP_SCALE, .redop = HCOMM_SCALE_COUNT };
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_REDOP, reason);
+	step = (struct hcomm_step){ .op = HCOMM_STEP_SCALE, .redop = HCOMM_SCALE_DIV };
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_OPERAND, reason);
+	step.operand = HCOMM_MAX_RANKS + 1;
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_OPERAND, reason);
+	step = (struct hcomm_step){ .op = HCOMM_STEP_SCALE, .dtype = HCOMM_DT_BF16,
+				    .redop = HCOMM_SCALE_MUL, .operand = 0x10000 };
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_OPERAND, reason);
+	step = (struct hcomm_step){ .op = HCOMM_STEP_NOP, .operand = 1 };
+	EXPECT_EQ(-EINVAL, load_one(&self->r[0], &step, &reason, &at));
+	EXPECT_EQ((uint32_t)HCOMM_PE_UNUSED, reason);
 }
 
 TEST_F(comm, prog_sizes)

@@ -134,7 +134,8 @@ static inline bool uses_dst(int op)
 
 static inline bool uses_type(int op)
 {
-	return op == HCOMM_STEP_REDUCE || op == HCOMM_STEP_RECV_REDUCE;
+	return op == HCOMM_STEP_REDUCE || op == HCOMM_STEP_RECV_REDUCE ||
+	       op == HCOMM_STEP_SCALE;
 }
 
 static inline void make_deps(struct rng *g, struct program *p, uint32_t i)
@@ -178,7 +179,12 @@ static inline void place(struct rng *g, struct hcomm_step *s)
 	}
 	if (uses_type(s->op)) {
 		s->dtype = below(g, HCOMM_DT_COUNT);
-		s->redop = below(g, HCOMM_OP_COUNT);
+		s->redop = below(g, HCOMM_DT_IS_INT(s->dtype) ? HCOMM_OP_COUNT :
+								HCOMM_OP_BAND);
+	}
+	if (s->op == HCOMM_STEP_SCALE) {
+		s->redop = below(g, HCOMM_SCALE_COUNT);
+		s->operand = 1 + below(g, 255);
 	}
 }
 
@@ -214,7 +220,8 @@ static inline void make_programs(struct rng *g, struct program *p, uint32_t nran
 			struct hcomm_step *s = &p[r].steps[p[r].nsteps];
 
 			s->op = one_in(g, 4) ? HCOMM_STEP_NOP :
-				one_in(g, 2) ? HCOMM_STEP_COPY : HCOMM_STEP_REDUCE;
+				one_in(g, 2) ? HCOMM_STEP_COPY :
+				one_in(g, 3) ? HCOMM_STEP_SCALE : HCOMM_STEP_REDUCE;
 			s->len = s->op == HCOMM_STEP_NOP ? 0 : len;
 			place(g, s);
 			make_deps(g, &p[r], p[r].nsteps++);

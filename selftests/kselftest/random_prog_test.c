@@ -13,7 +13,18 @@
 #define GAP 512u		/* canary bytes around slots */
 #define MEM_LEN (NSLOTS * (SLOT + GAP) + GAP)
 
-static const uint8_t type_size[HCOMM_DT_COUNT] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8 };
+static const uint8_t type_size[HCOMM_DT_COUNT] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1 };
+
+static bool is_operation(const struct hcomm_step *s)
+{
+	if (s->op != HCOMM_STEP_SCALE)
+		return !s->operand &&
+		       s->redop <= (s->dtype < HCOMM_DT_FP16 ? HCOMM_OP_LXOR : HCOMM_OP_MAX);
+	if (s->redop == HCOMM_SCALE_DIV)
+		return s->operand && s->operand <= HCOMM_MAX_RANKS;
+	return s->redop == HCOMM_SCALE_MUL &&
+	       (type_size[s->dtype] == 8 || !(s->operand >> 8 * type_size[s->dtype]));
+}
 
 /* The rules of the ABI, written a second time. */
 static bool is_valid(const struct program *p, uint32_t rank, uint32_t nranks)
@@ -28,11 +39,11 @@ static bool is_valid(const struct program *p, uint32_t rank, uint32_t nranks)
 		bool plain = false;
 
 		if (s->op >= HCOMM_STEP_COUNT || s->flags || s->reserved[0] || s->reserved[1] ||
-		    s->reserved[2] || s->reserved[3] || s->len > HCOMM_MAX_STEP_LEN)
+		    s->len > HCOMM_MAX_STEP_LEN)
 			return false;
-		if (uses_type(s->op) ? s->dtype >= HCOMM_DT_COUNT || s->redop >= HCOMM_OP_COUNT ||
-				       s->len % type_size[s->dtype]
-				     : s->dtype || s->redop)
+		if (uses_type(s->op) ? s->dtype >= HCOMM_DT_COUNT ||
+				       s->len % type_size[s->dtype] || !is_operation(s)
+				     : s->dtype || s->redop || s->operand)
 			return false;
 		if (uses_src(s->op) ? s->src_slot >= p->nslots || s->src_off + s->len < s->len
 				    : s->src_slot || s->src_off)

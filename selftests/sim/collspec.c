@@ -225,6 +225,8 @@ static void choose(struct coll_spec *s, struct sim_rng *rng, const struct sim_cf
 	}
 	if (s->coll != HCOMM_COLL_BARRIER) {
 		s->dtype = rng_below(rng, HCOMM_DT_COUNT);
+		if (!HCOMM_OP_FITS(s->redop, s->dtype))
+			s->redop %= HCOMM_OP_BAND;
 		bytes = rng_below(rng, 3) ? rng_below(rng, 12 * cfg->par.chunk_size + 1) :
 					    rng_below(rng, cfg->par.eager_size * 2 + 1);
 		/* One in eight has nothing, or one element. */

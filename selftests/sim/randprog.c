@@ -247,7 +247,20 @@ static struct range draw(struct rand_job *job, struct grank *g, u64 len, bool an
 static void set_type(struct rand_job *job, struct hcomm_step *s)
 {
 	s->dtype = rng_below(job->rng, HCOMM_DT_COUNT);
-	s->redop = rng_below(job->rng, HCOMM_OP_COUNT);
+	s->redop = rng_below(job->rng, HCOMM_DT_IS_INT(s->dtype) ? HCOMM_OP_COUNT :
+								   HCOMM_OP_BAND);
+}
+
+static void set_scale(struct rand_job *job, struct hcomm_step *s)
+{
+	s->op = HCOMM_STEP_SCALE;
+	s->dtype = rng_below(job->rng, HCOMM_DT_COUNT);
+	s->redop = rng_below(job->rng, HCOMM_SCALE_COUNT);
+	if (s->redop == HCOMM_SCALE_DIV)
+		s->operand = 1 + rng_below(job->rng, rng_below(job->rng, 2) ?
+						     16 : HCOMM_MAX_RANKS);
+	else
+		s->operand = rng_next(job->rng) >> (64 - 8 * ref_dtype_size(s->dtype));
 }
 
 static void local_op(struct rand_job *job, struct grun *run, u32 rank)
@@ -262,11 +275,14 @@ static void local_op(struct rand_job *job, struct grun *run, u32 rank)
 	} else {
 		src = draw(job, g, 0, true);
 		s.op = HCOMM_STEP_COPY;
-		if (kind > 4) {
+		if (kind > 7) {
+			set_scale(job, &s);
+		} else if (kind > 4) {
 			s.op = HCOMM_STEP_REDUCE;
 			set_type(job, &s);
-			src.len -= src.len % ref_dtype_size(s.dtype);
 		}
+		if (kind > 4)
+			src.len -= src.len % ref_dtype_size(s.dtype);
 		dst = draw(job, g, src.len, false);
 		if (overlap(&src, &dst) && (s.op == HCOMM_STEP_REDUCE || !same(&src, &dst)))
 			return;
@@ -442,6 +458,9 @@ static void ref_run(struct grun *run)
 			break;
 		case HCOMM_STEP_REDUCE:
 			ref_reduce(s->dtype, s->redop, dst, dst, src, s->len / size);
+			break;
+		case HCOMM_STEP_SCALE:
+			ref_scale(s->dtype, s->redop, s->operand, dst, src, s->len / size);
 			break;
 		case HCOMM_STEP_RECV:
 		case HCOMM_STEP_RECV_REDUCE:
@@ -658,9 +677,9 @@ void rand_cfg(struct sim_cfg *cfg, u64 seed)
 	cfg->par.window = rng_range(&rng, 1, rng_below(&rng, 4) ? 3 : HCOMM_MAX_WINDOW);
 	cfg->par.max_runs = rng_range(&rng, 1, 4);
 	cfg->par.staging_slots = cfg->par.max_runs + rng_below(&rng, 3);
-	cfg->latency = rng_range(&rng, 1, 5000);
+	cfg->net.latency = rng_range(&rng, 1, 5000);
 	cfg->local_latency = rng_range(&rng, 1, 500);
-	cfg->bandwidth = rng_range(&rng, 10, 20000);
+	cfg->net.bandwidth = rng_range(&rng, 10, 20000);
 	cfg->copy_rate = rng_range(&rng, 100, 20000);
 	cfg->reduce_rate = rng_range(&rng, 100, 20000);
 	cfg->event_cost = rng_range(&rng, 1, 500);
@@ -672,7 +691,7 @@ void rand_cfg(struct sim_cfg *cfg, u64 seed)
 	cfg->skew = rng_below(&rng, 2) ? rng_below(&rng, 200000) : 0;
 	cfg->linkup_skew = rng_below(&rng, 2) ? rng_below(&rng, 100000) : 0;
 	cfg->slow_rank = rng_below(&rng, 3) ? ~0u : rng_below(&rng, cfg->nranks);
-	cfg->slow_link = rng_below(&rng, 3) ? ~0u : rng_below(&rng, cfg->nranks);
+	cfg->net.slow_node = rng_below(&rng, 3) ? ~0u : rng_below(&rng, cfg->nranks);
 	cfg->tick = rng_below(&rng, 2) ? rng_range(&rng, 10000, 200000) :
 					  rng_range(&rng, 200000, 10000000);
 	cfg->detect = rng_range(&rng, 1000, 500000);

@@ -4,7 +4,7 @@
  * that hit the corners of every type, and a reference for what a reduction is.
  *
  * The reference has nothing in common with the code under test: fp32 and fp64
- * come from the processor, fp16 and bf16 from scaling with ldexp() and rint().
+ * come from the processor, smaller types from scaling with ldexp() and rint().
  */
 #ifndef HCOMM_SIM_REDUCE_REF_H
 #define HCOMM_SIM_REDUCE_REF_H
@@ -17,12 +17,14 @@
 
 static const char *const dtype_name[HCOMM_DT_COUNT] = {
 	"int8", "uint8", "int16", "uint16", "int32", "uint32",
-	"int64", "uint64", "fp16", "bf16", "fp32", "fp64",
+	"int64", "uint64", "fp16", "bf16", "fp32", "fp64", "e4m3", "e5m2",
 };
 
-static const char *const redop_name[HCOMM_OP_COUNT] = { "sum", "prod", "min", "max" };
+static const char *const redop_name[HCOMM_OP_COUNT] = {
+	"sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor", "lxor",
+};
 
-static const u32 dtype_bytes[HCOMM_DT_COUNT] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8 };
+static const u32 dtype_bytes[HCOMM_DT_COUNT] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1 };
 
 /* ------------------------------------------------------------------ reporting */
 
@@ -76,6 +78,8 @@ static const struct fp_format {
 	[HCOMM_DT_BF16] = { 7, 8 },
 	[HCOMM_DT_FP32] = { 23, 8 },
 	[HCOMM_DT_FP64] = { 52, 11 },
+	[HCOMM_DT_FP8_E4M3] = { 3, 4 },
+	[HCOMM_DT_FP8_E5M2] = { 2, 5 },
 };
 
 static inline bool is_fp(u32 dtype)
@@ -83,8 +87,17 @@ static inline bool is_fp(u32 dtype)
 	return dtype >= HCOMM_DT_FP16;
 }
 
+/* How many of the operations a type has. */
+static inline u32 redop_count(u32 dtype)
+{
+	return is_fp(dtype) ? (u32)HCOMM_OP_FP_COUNT : (u32)HCOMM_OP_COUNT;
+}
+
+/* What is above all finite numbers: a NaN where there is no infinity. */
 static inline u64 fp_inf(u32 dtype)
 {
+	if (dtype == HCOMM_DT_FP8_E4M3)
+		return 0x7f;
 	const struct fp_format *f = &fp_format[dtype];
 
 	return ((1ULL << f->exp) - 1) << f->frac;
@@ -97,12 +110,15 @@ static inline u64 fp_sign_bit(u32 dtype)
 
 static inline u64 fp_canonical_nan(u32 dtype)
 {
+	if (dtype == HCOMM_DT_FP8_E4M3)
+		return 0x7f;
 	return fp_inf(dtype) | 1ULL << (fp_format[dtype].frac - 1);
 }
 
 static inline bool fp_is_nan(u32 dtype, u64 x)
 {
-	return (x & (fp_sign_bit(dtype) - 1)) > fp_inf(dtype);
+	x &= fp_sign_bit(dtype) - 1;
+	return dtype == HCOMM_DT_FP8_E4M3 ? x == 0x7f : x > fp_inf(dtype);
 }
 
 /* Bit patterns at which something changes, of either sign. */
@@ -245,7 +261,7 @@ static inline double as_double(u64 x)
 	return d;
 }
 
-/* The number that a bit pattern of fp16 or bf16 stands for. */
+/* The number that a bit pattern of 8 or 16 bits stands for. */
 static inline double small_value(u32 dtype, u64 x)
 {
 	const struct fp_format *f = &fp_format[dtype];
@@ -253,8 +269,10 @@ static inline double small_value(u32 dtype, u64 x)
 	s32 bias = (1 << (f->exp - 1)) - 1;
 	double v;
 
-	if (e == (1ULL << f->exp) - 1)
-		v = frac ? NAN : INFINITY;
+	if (fp_is_nan(dtype, x))
+		v = NAN;
+	else if ((x & (fp_sign_bit(dtype) - 1)) == fp_inf(dtype))
+		v = INFINITY;
 	else if (!e)
 		v = ldexp((double)frac, 1 - bias - (s32)f->frac);
 	else
@@ -262,7 +280,12 @@ static inline double small_value(u32 dtype, u64 x)
 	return x & fp_sign_bit(dtype) ? -v : v;
 }
 
-/* The bit pattern of fp16 or bf16 that is nearest to a number. */
+/* The bit pattern of 8 or 16 bits that is nearest to a number. */
+static inline u64 small_infinity(u32 dtype, u64 sign)
+{
+	return dtype == HCOMM_DT_FP8_E4M3 ? 0x7f : sign | fp_inf(dtype);
+}
+
 static inline u64 small_pattern(u32 dtype, double v)
 {
 	const struct fp_format *f = &fp_format[dtype];
@@ -274,7 +297,7 @@ static inline u64 small_pattern(u32 dtype, double v)
 		return fp_canonical_nan(dtype);
 	v = fabs(v);
 	if (isinf(v))
-		return sign | fp_inf(dtype);
+		return small_infinity(dtype, sign);
 	if (v == 0)
 		return sign;
 	e = ilogb(v);
@@ -285,8 +308,8 @@ static inline u64 small_pattern(u32 dtype, double v)
 		q /= 2;
 		e++;
 	}
-	if (e > bias)
-		return sign | fp_inf(dtype);
+	if (dtype == HCOMM_DT_FP8_E4M3 ? ldexp(q, e - 3) > 448 : e > bias)
+		return small_infinity(dtype, sign);
 	if (q < ldexp(1, (s32)f->frac))
 		return sign | (u64)q;
 	return sign | (u64)(e + bias) << f->frac | ((u64)q - (1ULL << f->frac));
@@ -322,6 +345,9 @@ static inline u64 reference_fp(u32 dtype, u32 redop, u64 x, u64 y)
 		memcpy(&r, &dx, sizeof(dx));
 		return r;
 	}
+	/* Exact in double: rounded once, not by way of fp32. */
+	if (dtype_bytes[dtype] == 1)
+		return small_pattern(dtype, redop == HCOMM_OP_SUM ? dx + dy : dx * dy);
 	f = redop == HCOMM_OP_SUM ? (float)dx + (float)dy : (float)dx * (float)dy;
 	if (dtype != HCOMM_DT_FP32)
 		return small_pattern(dtype, f);
@@ -338,10 +364,24 @@ static inline u64 reference_int(u32 dtype, u32 redop, u64 x, u64 y)
 	bool is_signed = dtype % 2 == 0;
 	bool x_less;
 
-	if (redop == HCOMM_OP_SUM)
+	switch (redop) {
+	case HCOMM_OP_SUM:
 		return (x + y) & mask;
-	if (redop == HCOMM_OP_PROD)
+	case HCOMM_OP_PROD:
 		return (x * y) & mask;
+	case HCOMM_OP_BAND:
+		return x & y;
+	case HCOMM_OP_BOR:
+		return x | y;
+	case HCOMM_OP_BXOR:
+		return x ^ y;
+	case HCOMM_OP_LAND:
+		return x != 0 && y != 0;
+	case HCOMM_OP_LOR:
+		return x != 0 || y != 0;
+	case HCOMM_OP_LXOR:
+		return (x != 0) != (y != 0);
+	}
 	if (is_signed)
 		x_less = (x ^ 1ULL << (bits - 1)) < (y ^ 1ULL << (bits - 1));
 	else
@@ -353,6 +393,40 @@ static inline u64 reference(u32 dtype, u32 redop, u64 x, u64 y)
 {
 	return is_fp(dtype) ? reference_fp(dtype, redop, x, y) :
 			      reference_int(dtype, redop, x, y);
+}
+
+/* x divided by n, which is at most 2^16: double is exact enough to round it once. */
+static inline u64 reference_div(u32 dtype, u64 x, u32 n)
+{
+	u32 bits = dtype_bytes[dtype] * 8;
+	u64 mask = bits == 64 ? U64_MAX : (1ULL << bits) - 1, r = 0;
+	__int128 v = x;
+	double d;
+	float f;
+
+	if (!is_fp(dtype)) {
+		if (dtype % 2 == 0 && x >> (bits - 1))
+			v -= (__int128)1 << bits;
+		return (u64)(v / n) & mask;
+	}
+	if (fp_is_nan(dtype, x))
+		return fp_canonical_nan(dtype);
+	if (dtype == HCOMM_DT_FP64) {
+		d = as_double(x) / n;
+		memcpy(&r, &d, sizeof(d));
+	} else if (dtype == HCOMM_DT_FP32) {
+		f = as_float(x) / (float)n;
+		memcpy(&r, &f, sizeof(f));
+	} else {
+		r = small_pattern(dtype, small_value(dtype, x) / n);
+	}
+	return r;
+}
+
+static inline u64 reference_scale(u32 dtype, u32 scale, u64 operand, u64 x)
+{
+	return scale == HCOMM_SCALE_MUL ? reference(dtype, HCOMM_OP_PROD, x, operand) :
+					  reference_div(dtype, x, (u32)operand);
 }
 
 #define CANARY		0xa5

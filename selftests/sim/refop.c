@@ -17,6 +17,7 @@ static const struct {
 	[HCOMM_DT_INT64] = { "int64", 8 }, [HCOMM_DT_UINT64] = { "uint64", 8 },
 	[HCOMM_DT_FP16] = { "fp16", 2 }, [HCOMM_DT_BF16] = { "bf16", 2 },
 	[HCOMM_DT_FP32] = { "fp32", 4 }, [HCOMM_DT_FP64] = { "fp64", 8 },
+	[HCOMM_DT_FP8_E4M3] = { "e4m3", 1 }, [HCOMM_DT_FP8_E5M2] = { "e5m2", 1 },
 };
 
 u32 ref_dtype_size(u32 dtype)
@@ -34,6 +35,9 @@ const char *ref_op_name(u32 redop)
 	static const char * const names[] = {
 		[HCOMM_OP_SUM] = "sum", [HCOMM_OP_PROD] = "prod",
 		[HCOMM_OP_MIN] = "min", [HCOMM_OP_MAX] = "max",
+		[HCOMM_OP_BAND] = "band", [HCOMM_OP_BOR] = "bor",
+		[HCOMM_OP_BXOR] = "bxor", [HCOMM_OP_LAND] = "land",
+		[HCOMM_OP_LOR] = "lor", [HCOMM_OP_LXOR] = "lxor",
 	};
 
 	return redop < ARRAY_SIZE(names) ? names[redop] : NULL;
@@ -97,6 +101,66 @@ static u16 float_to_bf16(float f)
 	return (u16)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 
+static u16 double_to_bf16(double d)
+{
+	float f = (float)d;
+	double q;
+	int exp;
+
+	/* Round once, to 8 bits, then what is left is exact in a float. */
+	if (isfinite(f) && fabs(d) >= ldexp(1, -126)) {
+		q = frexp(d, &exp);
+		f = (float)ldexp(nearbyint(ldexp(q, 8)), exp - 8);
+	} else if (isfinite(f)) {
+		f = (float)ldexp(nearbyint(ldexp(d, 133)), -133);
+	}
+	return float_to_bf16(f);
+}
+
+/* As if the largest exponent were an ordinary one. */
+static double f8_magnitude(u32 dtype, u32 a)
+{
+	u32 frac = dtype == HCOMM_DT_FP8_E4M3 ? 3 : 2;
+	int exp = a >> frac, bias = dtype == HCOMM_DT_FP8_E4M3 ? 7 : 15;
+	double m = a & ((1u << frac) - 1);
+
+	if (exp)
+		return ldexp(m + (1u << frac), exp - bias - (int)frac);
+	return ldexp(m, 1 - bias - (int)frac);
+}
+
+static double f8_to_double(u32 dtype, u8 x)
+{
+	u32 a = x & 0x7f;
+	double v = f8_magnitude(dtype, a);
+
+	if (dtype == HCOMM_DT_FP8_E4M3 ? a == 0x7f : a > 0x7c)
+		return NAN;
+	if (dtype == HCOMM_DT_FP8_E5M2 && a == 0x7c)
+		v = INFINITY;
+	return x & 0x80 ? -v : v;
+}
+
+/* The nearest of all numbers, an even one of two. */
+static u8 double_to_f8(u32 dtype, double d)
+{
+	u32 top = dtype == HCOMM_DT_FP8_E4M3 ? 0x7f : 0x7c, a = 0;
+	double v = fabs(d), low, high;
+
+	if (isnan(d))
+		return dtype == HCOMM_DT_FP8_E4M3 ? 0x7f : 0x7e;
+	while (a < top && f8_magnitude(dtype, a + 1) <= v)
+		a++;
+	if (a < top) {
+		low = v - f8_magnitude(dtype, a);
+		high = f8_magnitude(dtype, a + 1) - v;
+		a += high < low || (high == low && a & 1);
+	}
+	if (dtype == HCOMM_DT_FP8_E4M3 && a == top)
+		return 0x7f;
+	return (signbit(d) ? 0x80 : 0) | a;
+}
+
 /* The same rules in both widths; volatile, so that each result is rounded. */
 #define OP_FP(name, type)						\
 static type name(u32 redop, type a, type b)				\
@@ -137,8 +201,20 @@ static u64 op_int(u32 redop, u64 a, u64 b, bool is_signed)
 		return a * b;
 	case HCOMM_OP_MIN:
 		return less ? a : b;
-	default:
+	case HCOMM_OP_MAX:
 		return less ? b : a;
+	case HCOMM_OP_BAND:
+		return a & b;
+	case HCOMM_OP_BOR:
+		return a | b;
+	case HCOMM_OP_BXOR:
+		return a ^ b;
+	case HCOMM_OP_LAND:
+		return a && b;
+	case HCOMM_OP_LOR:
+		return a || b;
+	default:
+		return !a != !b;
 	}
 }
 
@@ -160,6 +236,14 @@ static void put_double(void *dst, double d)
 	if (isnan(d))
 		u = 0x7ff8000000000000ull;
 	memcpy(dst, &u, sizeof(u));
+}
+
+/* Signed types have even numbers below FP16. */
+static u64 sign_extend(u32 dtype, u64 x)
+{
+	u32 shift = 64 - 8 * ref_dtype_size(dtype);
+
+	return dtype & 1 ? x : (u64)((s64)(x << shift) >> shift);
 }
 
 static void ref_one(u32 dtype, u32 redop, void *dst, const void *a, const void *b)
@@ -199,16 +283,19 @@ static void ref_one(u32 dtype, u32 redop, void *dst, const void *a, const void *
 		memcpy(dst, &r, 2);
 		return;
 	}
+	case HCOMM_DT_FP8_E4M3:
+	case HCOMM_DT_FP8_E5M2: {
+		u8 r = double_to_f8(dtype, op_double(redop, f8_to_double(dtype, x),
+						     f8_to_double(dtype, y)));
+
+		memcpy(dst, &r, 1);
+		return;
+	}
 	default:
 		break;
 	}
-	/* Signed types have even numbers below FP16. */
-	if (!(dtype & 1)) {
-		u32 shift = 64 - 8 * size;
-
-		x = (u64)((s64)(x << shift) >> shift);
-		y = (u64)((s64)(y << shift) >> shift);
-	}
+	x = sign_extend(dtype, x);
+	y = sign_extend(dtype, y);
 	x = op_int(redop, x, y, !(dtype & 1));
 	memcpy(dst, &x, size);
 }
@@ -221,6 +308,53 @@ void ref_reduce(u32 dtype, u32 redop, void *dst, const void *a, const void *b, s
 	for (i = 0; i < n; i++)
 		ref_one(dtype, redop, (u8 *)dst + i * size, (const u8 *)a + i * size,
 			(const u8 *)b + i * size);
+}
+
+static void ref_divide(u32 dtype, void *dst, const void *src, u32 n)
+{
+	u32 size = ref_dtype_size(dtype);
+	u64 x = 0;
+	double d;
+	float f;
+
+	memcpy(&x, src, size);
+	switch (dtype) {
+	case HCOMM_DT_FP64:
+		memcpy(&d, &x, 8);
+		put_double(dst, d / n);
+		return;
+	case HCOMM_DT_FP32:
+		memcpy(&f, &x, 4);
+		put_float(dst, f / (float)n);
+		return;
+	case HCOMM_DT_BF16:
+		x = double_to_bf16((double)bf16_to_float(x) / n);
+		break;
+	case HCOMM_DT_FP16:
+		x = double_to_f16(f16_to_double(x) / n);
+		break;
+	case HCOMM_DT_FP8_E4M3:
+	case HCOMM_DT_FP8_E5M2:
+		x = double_to_f8(dtype, f8_to_double(dtype, x) / n);
+		break;
+	default:
+		x = sign_extend(dtype, x);
+		x = dtype & 1 ? x / n : (u64)((s64)x / (s64)n);
+	}
+	memcpy(dst, &x, size);
+}
+
+void ref_scale(u32 dtype, u32 scale, u64 operand, void *dst, const void *src, size_t n)
+{
+	u32 size = ref_dtype_size(dtype);
+	size_t i;
+
+	for (i = 0; i < n; i++, dst = (u8 *)dst + size, src = (const u8 *)src + size) {
+		if (scale == HCOMM_SCALE_MUL)
+			ref_one(dtype, HCOMM_OP_PROD, dst, src, &operand);
+		else
+			ref_divide(dtype, dst, src, operand);
+	}
 }
 
 void ref_from_int(u32 dtype, void *dst, s64 v)
@@ -241,6 +375,10 @@ void ref_from_int(u32 dtype, void *dst, s64 v)
 	case HCOMM_DT_FP16:
 		h = double_to_f16((double)v);
 		memcpy(dst, &h, 2);
+		return;
+	case HCOMM_DT_FP8_E4M3:
+	case HCOMM_DT_FP8_E5M2:
+		*(u8 *)dst = double_to_f8(dtype, (double)v);
 		return;
 	default:
 		memcpy(dst, &v, ref_dtype_size(dtype));

@@ -130,6 +130,7 @@ u32 ref_dtype_size(u32 dtype);
 const char *ref_dtype_name(u32 dtype);
 const char *ref_op_name(u32 redop);
 void ref_reduce(u32 dtype, u32 redop, void *dst, const void *a, const void *b, size_t n);
+void ref_scale(u32 dtype, u32 scale, u64 operand, void *dst, const void *src, size_t n);
 /* The bits of a small integer in any type. */
 void ref_from_int(u32 dtype, void *dst, s64 v);
 

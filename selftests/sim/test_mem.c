@@ -231,6 +231,46 @@ static void test_mem_reduce(u32 dtype, u32 redop)
 	report("hcomm_mem_reduce", dtype_name[dtype], redop_name[redop]);
 }
 
+static void test_mem_scale(u32 dtype, u32 scale)
+{
+	static u8 src_in[MEM_MAX], dst_in[MEM_MAX], want[MEM_MAX], now[MEM_MAX];
+	u32 size = dtype_bytes[dtype];
+	int round;
+
+	for (round = 0; round < 60; round++) {
+		u64 n = rnd_below((MEM_MAX - 20) / size + 1), len = n * size, i;
+		u64 src_off = rnd_below(20), dst_off = rnd_below(20);
+		u64 operand = scale == HCOMM_SCALE_DIV ? 1 + rnd_below(70) :
+							 rnd() >> (64 - 8 * size);
+		bool same = round % 3 == 0;
+		struct spread s, d;
+
+		spread_make(&s, len + 20, rnd_spans(), round % 2);
+		spread_make(&d, len + 20, rnd_spans(), round % 2);
+		rnd_bytes(src_in, len + 20);
+		rnd_bytes(dst_in, len + 20);
+		spread_fill(&s, src_in);
+		spread_fill(&d, dst_in);
+		for (i = 0; i < n; i++)
+			put(dtype, want, i, reference_scale(dtype, scale, operand,
+							    get(dtype, src_in + src_off, i)));
+		hcomm_mem_scale(dtype, scale, operand,
+				same ? (struct hcomm_buf){ &s.mem, src_off } :
+				       (struct hcomm_buf){ &d.mem, dst_off },
+				(struct hcomm_buf){ &s.mem, src_off }, len);
+		memcpy(same ? src_in + src_off : dst_in + dst_off, want, len);
+		check(spread_drain(&s, now), "canary of the source");
+		check(!memcmp(now, src_in, len + 20), "source, n %llu in place %d",
+		      (unsigned long long)n, same);
+		check(spread_drain(&d, now), "canary of the destination");
+		check(!memcmp(now, dst_in, len + 20), "destination, n %llu in place %d",
+		      (unsigned long long)n, same);
+		spread_free(&s);
+		spread_free(&d);
+	}
+	report("hcomm_mem_scale", dtype_name[dtype], scale ? "divided" : "times");
+}
+
 int main(int argc, char **argv)
 {
 	u32 dtype, redop;
@@ -246,8 +286,11 @@ int main(int argc, char **argv)
 	printf("# seed %llu\n", (unsigned long long)rnd_state);
 	test_mem_ptr();
 	test_mem_copy();
-	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++)
-		for (redop = 0; redop < HCOMM_OP_COUNT; redop++)
+	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++) {
+		for (redop = 0; redop < redop_count(dtype); redop++)
 			test_mem_reduce(dtype, redop);
+		test_mem_scale(dtype, HCOMM_SCALE_MUL);
+		test_mem_scale(dtype, HCOMM_SCALE_DIV);
+	}
 	return finish();
 }

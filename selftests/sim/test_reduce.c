@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit test of the reductions (kmod/core/reduce*.c).  The scalar kernels are
- * compared with the reference, the AVX2 kernels with the scalar ones.
+ * Unit test of the reductions and of scaling (kmod/core/reduce*.c).  The scalar
+ * kernels are compared with the reference, the AVX2 kernels with the scalar ones.
  *
  * Without arguments it prints TAP; --bench measures throughput, --seed=N changes
  * the random numbers.
@@ -189,6 +189,135 @@ static void test_long(u32 dtype, u32 redop)
 	report("long arrays", dtype_name[dtype], redop_name[redop]);
 }
 
+/* ------------------------------------------------------------------- scaling */
+
+static const char *const scale_name[HCOMM_SCALE_COUNT] = { "times", "divided" };
+
+/* n elements by one operand: apart and in place, by vector units and without. */
+static void check_scale(u32 dtype, u32 scale, u64 operand, const void *src, size_t n)
+{
+	static u64 got[BLOCK];
+	size_t i;
+	int way;
+
+	for (way = 0; way < 4; way++) {
+		memcpy(got, src, n * dtype_bytes[dtype]);
+		hcomm_reduce_init(way & 1);
+		hcomm_scale(dtype, scale, operand, got, way & 2 ? got : src, n);
+		for (i = 0; i < n; i++) {
+			u64 x = get(dtype, src, i);
+			u64 want = reference_scale(dtype, scale, operand, x);
+
+			if (!check(get(dtype, got, i) == want,
+				   "%llx %s by %llx = %llx, not %llx (way %d)",
+				   (unsigned long long)x, scale_name[scale],
+				   (unsigned long long)operand, (unsigned long long)want,
+				   (unsigned long long)get(dtype, got, i), way))
+				break;
+		}
+	}
+	hcomm_reduce_init(true);
+}
+
+/* Divisors: small ones, those around powers of two, and any. */
+static u64 rnd_operand(u32 dtype, u32 scale, int i)
+{
+	static const u32 edges[] = { HCOMM_MAX_RANKS, HCOMM_MAX_RANKS - 1, 32768, 32769,
+				     4097, 1024, 1023, 257, 256, 255, 129, 128, 127, 641 };
+
+	if (scale == HCOMM_SCALE_MUL)
+		return rnd_element(dtype, 0);
+	if (i < 20)
+		return (u64)i + 1;
+	if (i < 20 + (int)ARRAY_SIZE(edges))
+		return edges[i - 20];
+	return 1 + rnd_below(HCOMM_MAX_RANKS);
+}
+
+static void test_scale_values(u32 dtype, u32 scale)
+{
+	u64 a[BLOCK], b[BLOCK], special[MAX_SPECIAL];
+	size_t n = special_values(dtype, special), k;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		u64 operand = rnd_operand(dtype, scale, i);
+
+		rnd_fill(dtype, a, b, BLOCK);
+		for (k = 0; k < n; k++)
+			put(dtype, a, k, special[k]);
+		check_scale(dtype, scale, operand, a, BLOCK);
+	}
+	report(scale_name[scale], dtype_name[dtype], "values");
+}
+
+/* Every number of 8 or 16 bits by many divisors. */
+static void test_scale_exhaustive(u32 dtype)
+{
+	u32 bits = dtype_bytes[dtype] * 8, step = bits == 8 ? 61 : 997, div, i, fill;
+	u64 a[BLOCK];
+
+	for (div = 1; div <= HCOMM_MAX_RANKS;
+	     div += bits == 8 && div < 1024 ? 1 : step) {
+		for (i = 0; i < 1u << bits; i += fill) {
+			for (fill = 0; fill < BLOCK && i + fill < 1u << bits; fill++)
+				put(dtype, a, fill, i + fill);
+			check_scale(dtype, HCOMM_SCALE_DIV, div, a, fill);
+		}
+	}
+	report("divided", dtype_name[dtype], "all values");
+}
+
+static void test_scale_lengths(u32 dtype, u32 scale)
+{
+	static u8 buf[2][ROOM * 8];
+	size_t size = dtype_bytes[dtype], n, i;
+
+	for (n = 0; n <= MAX_LEN * 7; n += n < MAX_LEN ? 1 : 97) {
+		u8 *d = buf[0] + MARGIN + rnd_below(8), *s = buf[1] + MARGIN + rnd_below(8);
+		u64 operand = rnd_operand(dtype, scale, (int)n);
+
+		memset(buf, CANARY, sizeof(buf));
+		rnd_bytes(s, n * size);
+		hcomm_scale(dtype, scale, operand, d, s, n);
+		for (i = 0; i < n; i++)
+			if (!check(get(dtype, d, i) ==
+				   reference_scale(dtype, scale, operand, get(dtype, s, i)),
+				   "element %zu of %zu", i, n))
+				break;
+		check(all_canary(buf[0], (size_t)(d - buf[0])) &&
+		      all_canary(d + n * size, (size_t)(buf[1] - (d + n * size))),
+		      "n %zu: wrote elsewhere", n);
+	}
+	report(scale_name[scale], dtype_name[dtype], "lengths and alignments");
+}
+
+/* Averages that people look up: of the smallest and largest numbers, and ties. */
+static void test_scale_known(void)
+{
+	s8 a = -128, b = -7;
+	s64 c = INT64_MIN, d = -1;
+	u64 e = U64_MAX;
+	u16 f = 0x3f80;		/* 1 in bf16 */
+	u8 g = 0x7e;		/* 448 in e4m3 */
+
+	hcomm_scale(HCOMM_DT_INT8, HCOMM_SCALE_DIV, 3, &a, &a, 1);
+	check(a == -42, "-128 / 3 = %d", a);
+	hcomm_scale(HCOMM_DT_INT8, HCOMM_SCALE_DIV, 2, &b, &b, 1);
+	check(b == -3, "-7 / 2 = %d", b);
+	hcomm_scale(HCOMM_DT_INT64, HCOMM_SCALE_DIV, 1, &c, &c, 1);
+	check(c == INT64_MIN, "the smallest number / 1");
+	hcomm_scale(HCOMM_DT_INT64, HCOMM_SCALE_DIV, 2, &d, &d, 1);
+	check(d == 0, "-1 / 2 = %lld", (long long)d);
+	hcomm_scale(HCOMM_DT_UINT64, HCOMM_SCALE_DIV, 5, &e, &e, 1);
+	check(e == U64_MAX / 5, "the largest number / 5");
+	hcomm_scale(HCOMM_DT_BF16, HCOMM_SCALE_DIV, 3, &f, &f, 1);
+	check(f == 0x3eab, "1 / 3 = %x", f);
+	hcomm_scale(HCOMM_DT_FP8_E4M3, HCOMM_SCALE_MUL, 0x40, &g, &g, 1);
+	check(g == 0x7f, "448 * 2 is no number in e4m3, not %x", g);
+	report("known quotients", "all", "");
+}
+
 static void test_sizes(void)
 {
 	u32 i;
@@ -223,6 +352,19 @@ static double bench_one(u32 dtype, u32 redop, u8 *d, const u8 *a, const u8 *b, s
 	return (double)len / best / 1e9;
 }
 
+static double bench_scale(u32 dtype, u32 scale, u64 operand, u8 *d, const u8 *a, size_t len)
+{
+	double t, best = INFINITY, end = now_s() + 0.05;
+
+	do {
+		t = now_s();
+		hcomm_scale(dtype, scale, operand, d, a, len / dtype_bytes[dtype]);
+		t = now_s() - t;
+		best = t < best ? t : best;
+	} while (now_s() < end);
+	return (double)len / best / 1e9;
+}
+
 /* GB of results per second of one contiguous MiB, best of 50 ms. */
 static int bench(void)
 {
@@ -249,10 +391,13 @@ static int bench(void)
 				put(dtype, b, i, one | (rnd() & ((1ULL << frac) - 1)));
 			}
 			printf("%-7s", dtype_name[dtype]);
-			for (redop = 0; redop < HCOMM_OP_COUNT; redop++)
-				printf(" %s %6.2f", redop_name[redop],
+			for (redop = 0; redop < redop_count(dtype); redop++)
+				printf(" %s %.2f", redop_name[redop],
 				       bench_one(dtype, redop, d, a, b, len));
-			printf("\n");
+			printf(" times %.2f /3 %.2f /4 %.2f\n",
+			       bench_scale(dtype, HCOMM_SCALE_MUL, get(dtype, b, 0), d, a, len),
+			       bench_scale(dtype, HCOMM_SCALE_DIV, 3, d, a, len),
+			       bench_scale(dtype, HCOMM_SCALE_DIV, 4, d, a, len));
 		}
 	}
 	free(a);
@@ -263,7 +408,7 @@ static int bench(void)
 
 int main(int argc, char **argv)
 {
-	u32 dtype, redop;
+	u32 dtype, redop, scale;
 
 	if (argc == 2 && !strcmp(argv[1], "--bench"))
 		return bench();
@@ -280,7 +425,7 @@ int main(int argc, char **argv)
 	       (unsigned long long)rnd_state);
 	test_sizes();
 	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++) {
-		for (redop = 0; redop < HCOMM_OP_COUNT; redop++) {
+		for (redop = 0; redop < redop_count(dtype); redop++) {
 			test_special(dtype, redop);
 			test_random(dtype, redop);
 			if (dtype_bytes[dtype] <= 2)
@@ -288,6 +433,13 @@ int main(int argc, char **argv)
 			test_lengths(dtype, redop);
 			test_long(dtype, redop);
 		}
+		for (scale = 0; scale < HCOMM_SCALE_COUNT; scale++) {
+			test_scale_values(dtype, scale);
+			test_scale_lengths(dtype, scale);
+		}
+		if (dtype_bytes[dtype] <= 2)
+			test_scale_exhaustive(dtype);
 	}
+	test_scale_known();
 	return finish();
 }

@@ -71,8 +71,13 @@ enum hcomm_dtype {
 	HCOMM_DT_BF16 = 9,	/* upper half of binary32 */
 	HCOMM_DT_FP32 = 10,
 	HCOMM_DT_FP64 = 11,
+	HCOMM_DT_FP8_E4M3 = 12,	/* OCP FP8: bias 7, no infinity, NaN is S.1111.111 */
+	HCOMM_DT_FP8_E5M2 = 13,	/* OCP FP8: bias 15, else as IEEE 754 */
 	HCOMM_DT_COUNT,
 };
+
+/* The integer types come first. */
+#define HCOMM_DT_IS_INT(dtype)	((dtype) < HCOMM_DT_FP16)
 
 /**
  * enum hcomm_redop - reduction operations
@@ -80,20 +85,58 @@ enum hcomm_dtype {
  * @HCOMM_OP_PROD: product; integers wrap
  * @HCOMM_OP_MIN: minimum
  * @HCOMM_OP_MAX: maximum
+ * @HCOMM_OP_BAND: bitwise and, integers only as all that follow
+ * @HCOMM_OP_BOR: bitwise or
+ * @HCOMM_OP_BXOR: bitwise exclusive or
+ * @HCOMM_OP_LAND: 1 where both are not 0, else 0
+ * @HCOMM_OP_LOR: 1 where one or both are not 0, else 0
+ * @HCOMM_OP_LXOR: 1 where exactly one is not 0, else 0
+ * @HCOMM_OP_AVG: of a call, never of a step: SUM, then a SCALE by DIV
+ * @HCOMM_OP_PREMUL_SUM: of a call, never of a step: a SCALE by MUL, then SUM
  *
- * fp16 and bf16 are computed in fp32 and rounded to nearest even after each
- * operation.  All operations are commutative to the bit: a NaN operand gives
- * the one canonical quiet NaN of the type (positive, only the top bit of the
- * significand set), so does an invalid operation; for MIN and MAX -0 is less
- * than +0.
+ * The 8 and 16 bit floating point types are computed in fp32 and rounded to
+ * nearest even after each operation.  A result beyond the largest finite number
+ * is an infinity, or a NaN in FP8_E4M3, which has no infinity.  All operations
+ * are commutative to the bit: a NaN operand gives the one canonical NaN of the
+ * type (positive and quiet, only the top bit of the significand set; in
+ * FP8_E4M3 its only positive one), so does an invalid operation; for MIN and
+ * MAX -0 is less than +0.
  */
 enum hcomm_redop {
 	HCOMM_OP_SUM = 0,
 	HCOMM_OP_PROD = 1,
 	HCOMM_OP_MIN = 2,
 	HCOMM_OP_MAX = 3,
+	HCOMM_OP_BAND = 4,
+	HCOMM_OP_BOR = 5,
+	HCOMM_OP_BXOR = 6,
+	HCOMM_OP_LAND = 7,
+	HCOMM_OP_LOR = 8,
+	HCOMM_OP_LXOR = 9,
 	/* private: */
 	HCOMM_OP_COUNT,
+	/* public: */
+	HCOMM_OP_AVG = 32,
+	HCOMM_OP_PREMUL_SUM = 33,
+};
+
+/* Does a type have a reduction?  Both are below their counts. */
+#define HCOMM_OP_FITS(redop, dtype) \
+	((redop) < HCOMM_OP_BAND || HCOMM_DT_IS_INT(dtype))
+
+/**
+ * enum hcomm_scale - what a SCALE step does to each element
+ * @HCOMM_SCALE_MUL: multiply by @operand, the bits of an element; as PROD
+ * @HCOMM_SCALE_DIV: divide by @operand, an integer from 1 to HCOMM_MAX_RANKS;
+ *	integers round toward zero, floating point numbers once, to nearest even
+ *
+ * NaNs become the canonical one.
+ */
+enum hcomm_scale {
+	HCOMM_SCALE_MUL = 0,
+	HCOMM_SCALE_DIV = 1,
+	/* private: */
+	HCOMM_SCALE_COUNT,
 };
 
 /* ------------------------------------------------------------------ programs */
@@ -106,6 +149,8 @@ enum hcomm_redop {
  * @HCOMM_STEP_RECV_REDUCE: dst = src (op) message from @peer; src may be dst
  * @HCOMM_STEP_COPY: dst = src; the two do not overlap, or are the same
  * @HCOMM_STEP_REDUCE: dst = dst (op) src; the two do not overlap
+ * @HCOMM_STEP_SCALE: dst = src times or divided by the step's operand; the two
+ *	do not overlap, or are the same
  */
 enum hcomm_step_op {
 	HCOMM_STEP_NOP = 0,
@@ -114,6 +159,7 @@ enum hcomm_step_op {
 	HCOMM_STEP_RECV_REDUCE = 3,
 	HCOMM_STEP_COPY = 4,
 	HCOMM_STEP_REDUCE = 5,
+	HCOMM_STEP_SCALE = 6,
 	/* private: */
 	HCOMM_STEP_COUNT,
 };
@@ -121,22 +167,24 @@ enum hcomm_step_op {
 /**
  * struct hcomm_step - one step of a program
  * @op: enum hcomm_step_op
- * @dtype: enum hcomm_dtype, for RECV_REDUCE and REDUCE; else 0
- * @redop: enum hcomm_redop, for RECV_REDUCE and REDUCE; else 0
+ * @dtype: enum hcomm_dtype, for RECV_REDUCE, REDUCE and SCALE; else 0
+ * @redop: enum hcomm_redop, for RECV_REDUCE and REDUCE; enum hcomm_scale, for
+ *	SCALE; else 0
  * @flags: 0
  * @peer: the other rank, for SEND, RECV and RECV_REDUCE; else 0
  * @msg: message number: the n-th SEND to a peer (from 0, in step order) has
  *	number n, and so has the n-th RECV or RECV_REDUCE from a peer.  Message n
  *	of a sender meets message n of the receiver: both programs list the
  *	messages of a pair in the same order.  0 for other steps.
- * @src_slot: slot that is read (SEND, COPY, REDUCE, RECV_REDUCE); else 0
- * @dst_slot: slot that is written (RECV, COPY, REDUCE, RECV_REDUCE); else 0
+ * @src_slot: slot that is read (all but NOP and RECV); else 0
+ * @dst_slot: slot that is written (all but NOP and SEND); else 0
  * @src_off: byte offset in the source slot
  * @dst_off: byte offset in the destination slot
  * @len: bytes; a multiple of the element size where there is a dtype; may be 0
  * @dep_first: index of the first dependency in the dependency list: where
  *	those of the step before ended (0 for the first step)
  * @dep_count: number of dependencies
+ * @operand: for SCALE, see enum hcomm_scale; else 0
  * @reserved: 0
  *
  * A step is executed in chunks of the communicator's chunk size, in order.
@@ -155,7 +203,8 @@ struct hcomm_step {
 	__aligned_u64 len;
 	__u32	dep_first;
 	__u32	dep_count;
-	__u32	reserved[4];
+	__aligned_u64 operand;
+	__u32	reserved[2];
 };
 
 /*
@@ -192,6 +241,8 @@ enum hcomm_prog_error {
 	HCOMM_PE_EMPTY,		/* no steps, or more than HCOMM_MAX_STEPS */
 	HCOMM_PE_DEPS,		/* more than HCOMM_MAX_DEPS */
 	HCOMM_PE_NSLOTS,	/* more than HCOMM_MAX_SLOTS */
+	HCOMM_PE_REDOP_TYPE,	/* the data type does not have this reduction */
+	HCOMM_PE_OPERAND,	/* division by 0 or too much, or bits beyond the type */
 	HCOMM_PE_COUNT,
 };
 
