@@ -36,30 +36,18 @@ static u64 jitter(struct sim *sim)
 	return rng_below(&sim->rng, sim->cfg.reorder + 1);
 }
 
-static u64 nic_time(const struct sim *sim, u32 node, u64 bytes)
-{
-	u64 ns = bytes * 1000 / sim->cfg.bandwidth;
-
-	return node == sim->cfg.slow_link ? ns * sim->cfg.slow_factor : ns;
-}
-
 /* When do bytes that @from sends now arrive at the other end? */
 static u64 transmit(struct sim_end *from, u64 bytes)
 {
 	struct sim_rank *r = from->rank;
 	struct sim *sim = r->sim;
 	u32 src = node_of(sim, r->rank), dst = node_of(sim, from->peer->rank->rank);
-	u64 t = rank_now(r), start;
+	u64 t = rank_now(r);
 
-	if (src == dst) {
+	if (src == dst)
 		t += sim->cfg.local_latency;
-	} else {
-		start = max(t, sim->nic_tx[src]);
-		sim->nic_tx[src] = start + nic_time(sim, src, bytes);
-		t = max(start + sim->cfg.latency, sim->nic_rx[dst]);
-		t += max(nic_time(sim, src, bytes), nic_time(sim, dst, bytes));
-		sim->nic_rx[dst] = t;
-	}
+	else
+		t = net_transmit(&sim->net, src, dst, t, bytes);
 	t += jitter(sim);
 	if (t > from->peer->rx_last)
 		from->peer->rx_last = t;
@@ -80,7 +68,7 @@ static bool no_room(struct sim_end *end)
 	end->blocked = true;
 	sim->stats.eagain++;
 	ev = event_new(sim, EV_TX_SPACE, rank_now(end->rank) + 1 +
-		       rng_below(&sim->rng, sim->cfg.latency + 1));
+		       rng_below(&sim->rng, sim->cfg.net.latency + 1));
 	ev->end = end;
 	event_push(sim, ev);
 	return true;
@@ -361,7 +349,7 @@ void fabric_land(struct sim *sim, struct sim_event *ev)
 
 	if (!from->rank->dead) {
 		done = event_new(sim, EV_WRITE_DONE, sim->now + jitter(sim) +
-				 (to->el.direct ? sim->cfg.local_latency : sim->cfg.latency));
+				 (to->el.direct ? sim->cfg.local_latency : sim->cfg.net.latency));
 		done->end = from;
 		done->a = w->cookie;
 		event_push(sim, done);

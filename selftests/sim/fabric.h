@@ -126,8 +126,7 @@ struct sim {
 	u32 heap_size;
 	struct sim_event *free_events;
 	struct sim_rank *ranks;
-	u64 *nic_tx;		/* per node: free from then on */
-	u64 *nic_rx;
+	struct net net;
 	u32 nnodes;
 	struct sim_end **ends;	/* hash table by (rank, peer) */
 	u32 ends_mask;

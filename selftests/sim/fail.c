@@ -51,7 +51,7 @@ static void unload(struct load *l, struct sim *sim)
 static u64 bound(const struct sim_cfg *cfg, const struct sim_stats *sound)
 {
 	return 4 * sound->end + 10 * cfg->detect +
-	       100 * (cfg->latency + cfg->local_latency + cfg->reorder + cfg->event_cost) +
+	       100 * (cfg->net.latency + cfg->local_latency + cfg->reorder + cfg->event_cost) +
 	       4 * cfg->skew;
 }
 

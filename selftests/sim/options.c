@@ -135,6 +135,11 @@ static void set_op(struct sim_options *o, const struct option_desc *d, const cha
 	set_name(o, d, arg, ref_op_name);
 }
 
+static void set_net(struct sim_options *o, const struct option_desc *d, const char *arg)
+{
+	set_name(o, d, arg, net_kind_name);
+}
+
 static void set_reorder(struct sim_options *o, const struct option_desc *d, const char *arg)
 {
 	set_number(o, d, arg);
@@ -220,9 +225,9 @@ static const struct option_desc options[] = {
 	OPT("ranks-per-node", "N", "ranks with direct links among them (1)",
 	    set_number, FIELD(cfg.ranks_per_node), 1, HCOMM_MAX_RANKS),
 	OPT("count", "N", "elements (65536)", set_number, FIELD(spec.count), 0, NS_MAX),
-	OPT("dtype", "TYPE", "int8 ... uint64, fp16, bf16, fp32, fp64 (fp32)",
+	OPT("dtype", "TYPE", "int8 ... uint64, fp16, bf16, fp32, fp64, e4m3, e5m2 (fp32)",
 	    set_dtype, FIELD(spec.dtype)),
-	OPT("op", "OP", "sum, prod, min, max (sum)", set_op, FIELD(spec.redop)),
+	OPT("op", "OP", "sum, prod, min, max, band ... lxor (sum)", set_op, FIELD(spec.redop)),
 	OPT("root", "RANK", "root, or sender of p2p (0)",
 	    set_number, FIELD(spec.root), 0, HCOMM_MAX_RANKS - 1),
 	OPT("peer", "RANK", "receiver of p2p (1)",
@@ -258,16 +263,24 @@ static const struct option_desc options[] = {
 	OPT("max-runs", "N", "concurrent runs (8)",
 	    set_number, FIELD(cfg.par.max_runs), 1, HCOMM_MAX_COMM_RUNS),
 	HEAD("Fabric (times in ns, rates in MB/s):"),
-	OPT("latency", "NS", "between nodes (2000)", set_number, FIELD(cfg.latency), 0, NS_MAX),
+	OPT("latency", "NS", "between nodes (2000)",
+	    set_number, FIELD(cfg.net.latency), 0, NS_MAX),
 	OPT("local-latency", "NS", "within a node (300)",
 	    set_number, FIELD(cfg.local_latency), 0, NS_MAX),
 	OPT("bandwidth", "MBS", "of a node's NIC (12500)",
-	    set_number, FIELD(cfg.bandwidth), 1, RATE_MAX),
+	    set_number, FIELD(cfg.net.bandwidth), 1, RATE_MAX),
 	OPT("copy-rate", "MBS", "of a CPU (10000)", set_number, FIELD(cfg.copy_rate), 1, RATE_MAX),
 	OPT("reduce-rate", "MBS", "of a CPU (8000)",
 	    set_number, FIELD(cfg.reduce_rate), 1, RATE_MAX),
 	OPT("event-cost", "NS", "CPU time of one event (100)",
 	    set_number, FIELD(cfg.event_cost), 1, RATE_MAX),
+	OPT("fabric", "KIND", "flat, fat-tree, dragonfly (flat)", set_net, FIELD(cfg.net.kind)),
+	OPT("nodes-per-group", "N", "nodes of a switch or group (square root of all)",
+	    set_number, FIELD(cfg.net.nodes_per_group), 1, HCOMM_MAX_RANKS),
+	OPT("taper", "N", "fat-tree: nodes per link up; dragonfly: rate between groups (2)",
+	    set_number, FIELD(cfg.net.taper), 1, HCOMM_MAX_RANKS),
+	OPT("group-latency", "NS", "more between groups (1000)",
+	    set_number, FIELD(cfg.net.group_latency), 0, NS_MAX),
 	OPT("reorder", "NS", "longest extra delay of anything (0)",
 	    set_reorder, FIELD(cfg.reorder), 0, NS_MAX),
 	OPT("eagain", "P", "how often a send finds no room, 0 to 1 (0)",
@@ -278,7 +291,7 @@ static const struct option_desc options[] = {
 	OPT("slow-rank", "RANK", "rank with a slow CPU",
 	    set_number, FIELD(cfg.slow_rank), 0, HCOMM_MAX_RANKS - 1),
 	OPT("slow-node", "NODE", "node with a slow NIC",
-	    set_number, FIELD(cfg.slow_link), 0, HCOMM_MAX_RANKS - 1),
+	    set_number, FIELD(cfg.net.slow_node), 0, HCOMM_MAX_RANKS - 1),
 	OPT("slow-factor", "N", "how slow (10)",
 	    set_number, FIELD(cfg.slow_factor), 1, 1u << 20),
 	OPT("kill", "RANK@EVENT", "its node falls silent before that event",

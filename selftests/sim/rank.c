@@ -194,8 +194,8 @@ static void kill_node(struct sim_rank *r)
 		if (peer->down)
 			continue;
 		peer->dead_peer = true;
-		peer->cut = sim->now + rng_below(&sim->rng, 2 * sim->cfg.latency + 1);
-		ev = event_new(sim, EV_LINK_DOWN, sim->now + 2 * sim->cfg.latency +
+		peer->cut = sim->now + rng_below(&sim->rng, 2 * sim->cfg.net.latency + 1);
+		ev = event_new(sim, EV_LINK_DOWN, sim->now + 2 * sim->cfg.net.latency +
 			       sim->cfg.detect + rng_below(&sim->rng, sim->cfg.detect + 1));
 		ev->end = peer;
 		ev->a = HCOMM_FAULT_PEER_DIED;
@@ -270,7 +270,7 @@ static void tear_down(struct sim_rank *r)
 	if (r->torn || !hcomm_engine_aborts_sent(&r->eng))
 		return;
 	for (end = r->ends; end; end = end->next)
-		fabric_close(end, HCOMM_FAULT_LINK, ECONNRESET, r->sim->cfg.latency);
+		fabric_close(end, HCOMM_FAULT_LINK, ECONNRESET, r->sim->cfg.net.latency);
 	r->torn = true;
 	hcomm_engine_fail_runs(&r->eng);
 	if (r->active)
@@ -286,7 +286,7 @@ static void leave(struct sim_rank *r)
 		return;
 	r->left = true;
 	for (end = r->ends; end; end = end->next)
-		fabric_close(end, HCOMM_FAULT_PEER_LEFT, EPIPE, r->sim->cfg.latency);
+		fabric_close(end, HCOMM_FAULT_PEER_LEFT, EPIPE, r->sim->cfg.net.latency);
 }
 
 static void handle(struct sim_rank *r, struct sim_event *ev)

@@ -85,15 +85,20 @@ void sim_cfg_default(struct sim_cfg *cfg)
 			.max_runs = 8,
 			.staging_slots = 16,
 		},
-		.latency = 2000,
+		.net = {
+			.kind = NET_FLAT,
+			.taper = 2,
+			.latency = 2000,
+			.group_latency = 1000,
+			.bandwidth = 12500,
+			.slow_node = ~0u,
+		},
 		.local_latency = 300,
-		.bandwidth = 12500,
 		.copy_rate = 10000,
 		.reduce_rate = 8000,
 		.event_cost = 100,
 		.budget = 64,
 		.slow_rank = ~0u,
-		.slow_link = ~0u,
 		.slow_factor = 10,
 		.kill_rank = ~0u,
 		.break_rank = ~0u,
@@ -113,10 +118,9 @@ struct sim *sim_new(const struct sim_cfg *cfg)
 	sim->cfg.par.nranks = cfg->nranks;
 	sim->rng.state = rng_mix(cfg->seed + 1);
 	sim->nnodes = DIV_ROUND_UP(cfg->nranks, cfg->ranks_per_node);
-	sim->nic_tx = calloc(sim->nnodes, sizeof(u64));
-	sim->nic_rx = calloc(sim->nnodes, sizeof(u64));
+	sim->cfg.net.slow_factor = cfg->slow_factor;
 	sim->ranks = calloc(cfg->nranks, sizeof(*sim->ranks));
-	if (!sim->nic_tx || !sim->nic_rx || !sim->ranks)
+	if (!net_init(&sim->net, &sim->cfg.net, sim->nnodes) || !sim->ranks)
 		goto fail;
 	for (i = 0; i < cfg->nranks; i++) {
 		struct sim_rank *r = &sim->ranks[i];
@@ -370,8 +374,7 @@ void sim_free(struct sim *sim)
 	}
 	events_exit(sim);
 	free(sim->ranks);
-	free(sim->nic_tx);
-	free(sim->nic_rx);
+	net_exit(&sim->net);
 	free(sim);
 }
 

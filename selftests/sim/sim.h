@@ -20,6 +20,7 @@
 #define HCOMM_SIM_H
 
 #include "engine.h"
+#include "net.h"
 #include "rng.h"
 
 struct sim;
@@ -32,9 +33,8 @@ struct sim_run;
  * @nranks: ranks
  * @ranks_per_node: ranks with direct links among them
  * @par: options of all engines; rank and nranks are filled in
- * @latency: ns between nodes
+ * @net: network between nodes; its slow_factor is filled in
  * @local_latency: ns within a node
- * @bandwidth: of a node's NIC, MB/s
  * @copy_rate: of a rank's CPU, MB/s
  * @reduce_rate: of a rank's CPU, MB/s
  * @event_cost: CPU time of one event, ns
@@ -46,8 +46,7 @@ struct sim_run;
  * @skew: longest delay of a launch on one rank, ns
  * @linkup_skew: latest time that a link comes up, ns
  * @slow_rank: whose CPU is @slow_factor times slower, ~0: none
- * @slow_link: node whose NIC is @slow_factor times slower, ~0: none
- * @slow_factor: see above
+ * @slow_factor: see above, and for the slow node of @net
  * @kill_rank: who dies, ~0: none
  * @kill_event: before which of its engine events
  * @kill_process: its kernel lives on and tells (else the whole node is silent)
@@ -65,9 +64,8 @@ struct sim_cfg {
 	u32 nranks;
 	u32 ranks_per_node;
 	struct hcomm_engine_params par;
-	u64 latency;
+	struct net_cfg net;
 	u64 local_latency;
-	u64 bandwidth;
 	u64 copy_rate;
 	u64 reduce_rate;
 	u64 event_cost;
@@ -79,7 +77,6 @@ struct sim_cfg {
 	u64 skew;
 	u64 linkup_skew;
 	u32 slow_rank;
-	u32 slow_link;
 	u32 slow_factor;
 	u32 kill_rank;
 	u64 kill_event;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The model of a network. */
+#include "net.h"
+#include "rng.h"
+
+const char *net_kind_name(u32 kind)
+{
+	static const char * const names[] = {
+		[NET_FLAT] = "flat", [NET_FAT_TREE] = "fat-tree", [NET_DRAGONFLY] = "dragonfly",
+	};
+
+	return kind < ARRAY_SIZE(names) ? names[kind] : NULL;
+}
+
+bool net_init(struct net *net, const struct net_cfg *cfg, u32 nnodes)
+{
+	u64 n;
+
+	*net = (struct net){ .cfg = *cfg, .nnodes = nnodes };
+	net->group = cfg->nodes_per_group;
+	while (!cfg->nodes_per_group && (u64)net->group * net->group < nnodes)
+		net->group++;
+	net->group = min(net->group, nnodes);
+	net->ngroups = DIV_ROUND_UP(nnodes, net->group);
+	net->uplinks = max(net->group / cfg->taper, 1u);
+	net->tx = calloc(nnodes, sizeof(u64));
+	net->rx = calloc(nnodes, sizeof(u64));
+	if (!net->tx || !net->rx)
+		return false;
+	if (cfg->kind == NET_FLAT)
+		return true;
+	n = (u64)net->ngroups * (cfg->kind == NET_FAT_TREE ? net->uplinks : net->ngroups);
+	net->up = calloc(n, sizeof(u64));
+	if (cfg->kind == NET_FAT_TREE)
+		net->down = calloc(n, sizeof(u64));
+	return net->up && (net->down || cfg->kind != NET_FAT_TREE);
+}
+
+void net_exit(struct net *net)
+{
+	free(net->tx);
+	free(net->rx);
+	free(net->up);
+	free(net->down);
+	*net = (struct net){};
+}
+
+static u64 link_time(const struct net *net, u32 node, u64 bytes)
+{
+	u64 ns = bytes * 1000 / net->cfg.bandwidth;
+
+	return node == net->cfg.slow_node ? ns * net->cfg.slow_factor : ns;
+}
+
+/* The first byte takes a link at @t or when it is free; when was that? */
+static u64 take(u64 *busy, u64 t, u64 ns)
+{
+	t = max(t, *busy);
+	*busy = t + ns;
+	return t;
+}
+
+u64 net_transmit(struct net *net, u32 src, u32 dst, u64 now, u64 bytes)
+{
+	u64 out = link_time(net, src, bytes), in = link_time(net, dst, bytes);
+	u64 between = bytes * 1000 / net->cfg.bandwidth, ns = max(out, in), t;
+	u64 g = src / net->group, h = dst / net->group, way;
+
+	t = take(&net->tx[src], now, out);
+	if (net->cfg.kind != NET_FLAT && g != h) {
+		if (net->cfg.kind == NET_FAT_TREE) {
+			way = rng_mix((u64)src << 32 | dst) % net->uplinks;
+			t = take(&net->up[g * net->uplinks + way], t, between);
+			t = take(&net->down[h * net->uplinks + way], t, between);
+		} else {
+			between /= net->cfg.taper;
+			t = take(&net->up[g * net->ngroups + h], t, between);
+		}
+		t += net->cfg.group_latency;
+		ns = max(ns, between);
+	}
+	t = max(t + net->cfg.latency, net->rx[dst]) + ns;
+	net->rx[dst] = t;
+	return t;
+}
