@@ -1,54 +1,167 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Direct AllReduce: every rank sends its input to all others, and reduces what
- * it gets in the order of ranks, so that all get the same bits.  One message of
- * latency, for small data and few ranks.
+ * Direct, or mesh: every rank sends to each of the others what that one needs, all
+ * at once (the "linear" algorithms of J. Pjesivac-Grbovic, T. Angskun,
+ * G. Bosilca, G. E. Fagg, E. Gabriel, J. J. Dongarra: Performance analysis of MPI
+ * collective operations, Cluster Computing 10, 2007).
  *
- * In place, the sums are made in scratch memory, as the input is being sent;
- * only the last operation writes the output, after the SENDs.  At the last rank
- * that operation is its own input, not a message: otherwise, of two ranks, each
- * would wait for the other to accept first.
+ * One message of latency, for small data and few ranks.  Reductions are made at
+ * each rank in the order of ranks, so all get the same bits.
  */
 #include "builders.h"
+#include "fold.h"
+
+/* the one above first, so that not all begin with rank 0 */
+static void send_all(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
+		     struct hcomm_loc src, uint64_t len)
+{
+	uint32_t n = args->nranks, r = args->rank, i;
+
+	for (i = 1; i < n; i++)
+		hcomm_plan_send(plan, (r + i) % n, src, len);
+}
+
+static void allreduce(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
+{
+	struct hcomm_fold f = {
+		.n = args->nranks, .me = args->rank, .in = hcomm_input(args, 0),
+		.out = hcomm_output(0),
+		.len = args->count * hcomm_dtype_bytes(args->dtype),
+		.same = args->in_place, .first_send = plan->nsteps,
+	};
+
+	if (!f.len)
+		return;
+	send_all(plan, args, f.in, f.len);
+	f.nsends = args->in_place ? f.n - 1 : 0;
+	hcomm_fold_emit(plan, &f);
+}
+
+static void reduce_scatter(struct hcomm_plan *plan,
+			   const struct hcomm_sched_args *args)
+{
+	uint32_t n = args->nranks, r = args->rank, i, q;
+	struct hcomm_fold f = { .n = n, .me = r, .same = args->in_place };
+	uint64_t off, len;
+
+	for (i = 1; i < n; i++) {
+		q = (r + i) % n;
+		len = hcomm_block(args, q, &off);
+		if (len)
+			hcomm_plan_send(plan, q, hcomm_input(args, off), len);
+	}
+	f.len = hcomm_block(args, r, &off);
+	f.in = hcomm_input(args, off);
+	f.out = hcomm_output(args->in_place ? off : 0);
+	if (f.len)
+		hcomm_fold_emit(plan, &f);
+}
+
+static void allgather(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
+{
+	uint32_t n = args->nranks, r = args->rank, i, q, last;
+	uint64_t off, len = hcomm_block(args, r, &off);
+	struct hcomm_loc own = hcomm_input(args, args->in_place ? off : 0);
+
+	if (len) {
+		send_all(plan, args, own, len);
+		last = plan->nsteps - 1;
+		if (!args->in_place) {
+			hcomm_plan_copy(plan, hcomm_output(off), own, len);
+			hcomm_plan_stream(plan, last);
+		}
+	}
+	for (i = 1; i < n; i++) {
+		q = hcomm_ring_sub(r, i, n);
+		len = hcomm_block(args, q, &off);
+		if (len)
+			hcomm_plan_recv(plan, q, hcomm_output(off), len);
+	}
+}
+
+/*
+ * In place, a block is overwritten by what comes for it.  Of two ranks the lower
+ * one sends a copy, so that it can accept at once; then the other one can wait
+ * until its own block is accepted.
+ */
+static void alltoall(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
+{
+	uint32_t n = args->nranks, r = args->rank, i, q, sent, first = plan->nsteps;
+	uint64_t off, len, to;
+	struct hcomm_loc src;
+
+	for (i = 1; i < n; i++) {
+		q = (r + i) % n;
+		len = hcomm_block(args, q, &off);
+		src = hcomm_input(args, off);
+		sent = HCOMM_NO_STEP;
+		if (len && args->in_place && r < q) {
+			src = hcomm_loc(HCOMM_SLOT_SCRATCH, hcomm_plan_scratch(plan, len));
+			sent = hcomm_plan_copy(plan, src, hcomm_input(args, off), len);
+		}
+		if (len) {
+			hcomm_plan_send(plan, q, src, len);
+			hcomm_plan_stream(plan, sent);
+		}
+	}
+	/* in place, SEND (or COPY and SEND) of what is overwritten come in this order */
+	for (i = 1; i < n; i++) {
+		q = (r + i) % n;
+		len = hcomm_block_out(args, q, &to);
+		if (!len)
+			continue;
+		hcomm_plan_recv(plan, q, hcomm_output(to), len);
+		if (!args->in_place)
+			continue;
+		hcomm_plan_stream(plan, first);
+		first += r < q ? 2 : 1;
+	}
+	len = hcomm_block(args, r, &off);
+	hcomm_block_out(args, r, &to);
+	if (len && !args->in_place)
+		hcomm_plan_copy(plan, hcomm_output(to), hcomm_input(args, off), len);
+}
+
+static void scan(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
+{
+	bool inclusive = args->coll == HCOMM_COLL_SCAN;
+	uint32_t n = args->nranks, r = args->rank, q;
+	struct hcomm_fold f = {
+		.n = inclusive ? r + 1 : r, .me = inclusive ? r : HCOMM_NO_RANK,
+		.in = hcomm_input(args, 0), .out = hcomm_output(0),
+		.len = args->count * hcomm_dtype_bytes(args->dtype),
+		.same = args->in_place, .first_send = plan->nsteps,
+	};
+
+	if (!f.len)
+		return;
+	for (q = r + 1; q < n; q++)
+		hcomm_plan_send(plan, q, f.in, f.len);
+	f.nsends = args->in_place ? n - 1 - r : 0;
+	if (r)
+		hcomm_fold_emit(plan, &f);
+	else if (inclusive && !args->in_place)
+		hcomm_plan_copy(plan, f.out, f.in, f.len);
+}
 
 void hcomm_build_direct(struct hcomm_plan *plan,
 			const struct hcomm_sched_args *args)
 {
-	uint32_t n = args->nranks, r = args->rank, made = HCOMM_NO_STEP, i, j, q;
-	uint64_t len = args->count * hcomm_dtype_bytes(args->dtype);
-	struct hcomm_loc in = hcomm_input(args, 0), out = hcomm_output(0);
-	struct hcomm_loc acc = out, cur = out, dst;
-	uint32_t first_send = plan->nsteps, step;
-	bool own_last = args->in_place && r == n - 1, empty = true;
-
-	if (!len)
-		return;
-	/* the one above first, so that not all begin with rank 0 */
-	for (i = 1; i < n; i++)
-		hcomm_plan_send(plan, (r + i) % n, in, len);
-	if (args->in_place && (n > 2 || r))
-		acc = hcomm_loc(HCOMM_SLOT_SCRATCH, hcomm_plan_scratch(plan, len));
-
-	for (i = 0; i < n; i++) {
-		/* 0 + 1 is 1 + 0: rank 1 needs no buffer for what rank 0 sent */
-		q = r == 1 && !own_last && i < 2 ? 1 - i : i;
-		dst = args->in_place && i == n - 1 ? out : acc;
-		if (q == r && empty) {
-			cur = in;
-			empty = false;
-			continue;
-		}
-		if (q == r)
-			step = hcomm_plan_reduce(plan, dst, own_last ? cur : in, len);
-		else if (empty)
-			step = hcomm_plan_recv(plan, q, dst, len);
-		else
-			step = hcomm_plan_recv_reduce(plan, q, dst, cur, len);
-		empty = false;
-		hcomm_plan_stream(plan, made);
-		for (j = 0; args->in_place && i == n - 1 && j < n - 1; j++)
-			hcomm_plan_stream(plan, first_send + j);
-		made = step;
-		cur = dst;
+	switch (args->coll) {
+	case HCOMM_COLL_ALLREDUCE:
+		allreduce(plan, args);
+		break;
+	case HCOMM_COLL_REDUCE_SCATTER:
+		reduce_scatter(plan, args);
+		break;
+	case HCOMM_COLL_ALLGATHER:
+		allgather(plan, args);
+		break;
+	case HCOMM_COLL_ALLTOALL:
+		alltoall(plan, args);
+		break;
+	default:
+		scan(plan, args);
+		break;
 	}
 }

@@ -10,16 +10,28 @@
 
 #include "builders.h"
 
+/* a channel's piece of a block: where it is in the output */
+static uint64_t piece(const struct hcomm_sched_args *args, uint32_t block,
+		      uint32_t channel, uint64_t *off, uint64_t *within)
+{
+	uint32_t size = hcomm_dtype_bytes(args->dtype);
+	uint64_t first, len;
+
+	len = hcomm_block(args, block, off);
+	len = hcomm_split(len / size, args->channels, channel, &first) * size;
+	*within = first * size;
+	*off += *within;
+	return len;
+}
+
 void hcomm_build_ring_allgather(struct hcomm_plan *plan,
 				const struct hcomm_sched_args *args)
 {
 	uint32_t n = args->nranks, r = args->rank, nch = args->channels;
-	uint32_t next = (r + 1) % n, prev = hcomm_ring_sub(r, 1, n);
-	uint32_t size = hcomm_dtype_bytes(args->dtype), s, c;
-	uint64_t block = args->count * size;
-	uint64_t own = args->in_place ? r * block : 0;
-	uint64_t first, len, off;
-	uint32_t *made, sent = HCOMM_NO_STEP;
+	uint32_t next = (r + 1) % n, prev = hcomm_ring_sub(r, 1, n), s, c, sent;
+	struct hcomm_loc own;
+	uint64_t len, off, within;
+	uint32_t *made;
 
 	made = malloc(nch * sizeof(*made));
 	if (!made) {
@@ -28,30 +40,23 @@ void hcomm_build_ring_allgather(struct hcomm_plan *plan,
 	}
 	for (s = 0; s < n - 1; s++) {
 		for (c = 0; c < nch; c++) {
-			len = hcomm_split(args->count, nch, c, &first) * size;
-			off = first * size;
-			if (!len)
-				continue;
-			if (s) {
-				hcomm_plan_send(plan, next,
-						hcomm_output(off + block *
-							     hcomm_ring_sub(r, s, n)),
-						len);
-				hcomm_plan_stream(plan, made[c]);
-			} else {
+			len = piece(args, hcomm_ring_sub(r, s, n), c, &off, &within);
+			own = hcomm_input(args, args->in_place ? off : within);
+			sent = HCOMM_NO_STEP;
+			if (len) {
 				sent = hcomm_plan_send(plan, next,
-						       hcomm_input(args, own + off),
-						       len);
+						       s ? hcomm_output(off) : own, len);
+				if (s)
+					hcomm_plan_stream(plan, made[c]);
 			}
-			made[c] = hcomm_plan_recv(plan, prev,
-						  hcomm_output(off + block *
-							       hcomm_ring_sub(r, s + 1, n)),
-						  len);
-			if (s || args->in_place)
-				continue;
-			hcomm_plan_copy(plan, hcomm_output(r * block + off),
-					hcomm_input(args, off), len);
-			hcomm_plan_stream(plan, sent);
+			if (len && !s && !args->in_place) {
+				hcomm_plan_copy(plan, hcomm_output(off), own, len);
+				hcomm_plan_stream(plan, sent);
+			}
+			len = piece(args, hcomm_ring_sub(r, s + 1, n), c, &off, &within);
+			if (len)
+				made[c] = hcomm_plan_recv(plan, prev, hcomm_output(off),
+							  len);
 		}
 	}
 	free(made);

@@ -24,9 +24,22 @@ struct channel {
 	uint32_t used;			/* buffers filled so far */
 };
 
-static uint32_t sections(const struct hcomm_sched_args *args)
+/* the longest block, which tells how many sections all are cut into */
+static uint64_t longest(const struct hcomm_sched_args *args)
 {
-	uint64_t block = args->count * hcomm_dtype_bytes(args->dtype);
+	uint64_t most = args->count;
+	uint32_t i;
+
+	for (i = 0; args->counts && i < args->nranks; i++) {
+		if (!i || args->counts[i] > most)
+			most = args->counts[i];
+	}
+	return most;
+}
+
+static uint32_t sections(const struct hcomm_sched_args *args, uint64_t most)
+{
+	uint64_t block = most * hcomm_dtype_bytes(args->dtype);
 	uint64_t want = block / ((uint64_t)args->chunk_size * SECTION_CHUNKS) + 1;
 	uint64_t fit = HCOMM_MAX_STEPS / 2 / (args->nranks * (uint64_t)args->channels);
 
@@ -35,46 +48,63 @@ static uint32_t sections(const struct hcomm_sched_args *args)
 	return want ? want : 1;
 }
 
-/* one round of a channel: @off and @len of the piece within its block */
+/* a channel's piece of a section of a block: where it is in the input */
+static uint64_t piece(const struct hcomm_sched_args *args, uint32_t block,
+		      uint32_t nsec, uint32_t q, uint32_t channel, uint64_t *off,
+		      uint64_t *within)
+{
+	uint32_t size = hcomm_dtype_bytes(args->dtype);
+	uint64_t cnt, first, sub;
+
+	cnt = hcomm_block(args, block, off) / size;
+	cnt = hcomm_split(cnt, nsec, q, &first);
+	cnt = hcomm_split(cnt, args->channels, channel, &sub);
+	*within = (first + sub) * size;
+	*off += *within;
+	return cnt * size;
+}
+
+/* round s of section q in a channel */
 static void exchange(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
-		     struct channel *h, uint32_t s, uint64_t off, uint64_t len)
+		     struct channel *h, uint32_t nsec, uint32_t q, uint32_t s,
+		     uint32_t c)
 {
 	uint32_t n = args->nranks, r = args->rank, last = n - 2, i;
-	uint64_t block = args->count * hcomm_dtype_bytes(args->dtype);
-	uint64_t own = args->in_place ? r * block : 0;
-	struct hcomm_loc loc;
+	uint64_t off, within, len;
+	struct hcomm_loc dst;
 
 	/* block r - s - 1, from where round s - 1 made it */
-	loc = hcomm_input(args, block * hcomm_ring_sub(r, s + 1, n) + off);
+	len = piece(args, hcomm_ring_sub(r, s + 1, n), nsec, q, c, &off, &within);
 	i = (h->used + BUFFERS - 1) % BUFFERS;
-	if (s) {
-		loc = hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]);
-		h->reader[i] = hcomm_plan_send(plan, (r + 1) % n, loc, len);
+	if (len && s) {
+		h->reader[i] = hcomm_plan_send(plan, (r + 1) % n,
+					       hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]),
+					       len);
 		hcomm_plan_stream(plan, h->made);
-	} else {
-		hcomm_plan_send(plan, (r + 1) % n, loc, len);
+	} else if (len) {
+		hcomm_plan_send(plan, (r + 1) % n, hcomm_input(args, off), len);
 	}
 
 	/* block r - s - 2 */
+	len = piece(args, hcomm_ring_sub(r, (s + 2) % n, n), nsec, q, c, &off, &within);
 	i = h->used % BUFFERS;
-	loc = s < last ? hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]) :
-			 hcomm_output(own + off);
-	off += block * hcomm_ring_sub(r, (s + 2) % n, n);
-	h->made = hcomm_plan_recv_reduce(plan, hcomm_ring_sub(r, 1, n), loc,
-					 hcomm_input(args, off), len);
-	if (s < last) {
-		hcomm_plan_stream(plan, h->reader[i]);
-		h->used++;
+	dst = s < last ? hcomm_loc(HCOMM_SLOT_SCRATCH, h->scratch[i]) :
+			 hcomm_output(args->in_place ? off : within);
+	if (len) {
+		h->made = hcomm_plan_recv_reduce(plan, hcomm_ring_sub(r, 1, n), dst,
+						 hcomm_input(args, off), len);
+		if (s < last)
+			hcomm_plan_stream(plan, h->reader[i]);
 	}
+	h->used += s < last;
 }
 
 void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
 				     const struct hcomm_sched_args *args)
 {
 	uint32_t n = args->nranks, nch = args->channels;
-	uint32_t size = hcomm_dtype_bytes(args->dtype);
-	uint32_t nsec = sections(args), q, s, c, i;
-	uint64_t first, sub, cnt, max;
+	uint64_t most = longest(args), first, max;
+	uint32_t nsec = sections(args, most), q, s, c, i;
 	struct channel *ch;
 
 	ch = calloc(nch, sizeof(*ch));
@@ -83,25 +113,21 @@ void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
 		return;
 	}
 	/* the first piece of the first section is the largest */
-	max = hcomm_split(hcomm_split(args->count, nsec, 0, &first), nch, 0, &sub);
+	max = hcomm_split(hcomm_split(most, nsec, 0, &first), nch, 0, &first) *
+	      hcomm_dtype_bytes(args->dtype);
 	for (c = 0; c < nch; c++) {
 		/* n - 2 rounds fill a buffer; the last one fills the output */
 		for (i = 0; i < BUFFERS; i++) {
 			if ((uint64_t)nsec * (n - 2) > i)
-				ch[c].scratch[i] = hcomm_plan_scratch(plan, max * size);
+				ch[c].scratch[i] = hcomm_plan_scratch(plan, max);
 			ch[c].reader[i] = HCOMM_NO_STEP;
 		}
 	}
 
 	for (q = 0; q < nsec; q++) {
 		for (s = 0; s < n - 1; s++) {
-			for (c = 0; c < nch; c++) {
-				cnt = hcomm_split(args->count, nsec, q, &first);
-				cnt = hcomm_split(cnt, nch, c, &sub);
-				if (cnt)
-					exchange(plan, args, &ch[c], s,
-						 (first + sub) * size, cnt * size);
-			}
+			for (c = 0; c < nch; c++)
+				exchange(plan, args, &ch[c], nsec, q, s, c);
 		}
 	}
 	free(ch);

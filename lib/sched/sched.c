@@ -24,6 +24,7 @@ static const struct algo {
 	[HCOMM_ALGO_RING] = {
 		.name = "ring",
 		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.vector = COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
 		.build = hcomm_build_ring,
 	},
 	[HCOMM_ALGO_BINOMIAL] = {
@@ -43,8 +44,11 @@ static const struct algo {
 	},
 	[HCOMM_ALGO_DIRECT] = {
 		.name = "direct",
-		.colls = COLL(ALLREDUCE),
-		.fixed = COLL(ALLREDUCE),
+		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER) |
+			 COLL(ALLTOALL) | COLL(SCAN) | COLL(EXSCAN),
+		.vector = COLL(REDUCE_SCATTER) | COLL(ALLGATHER) | COLL(ALLTOALL),
+		.fixed = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(SCAN) |
+			 COLL(EXSCAN),
 		.build = hcomm_build_direct,
 	},
 	[HCOMM_ALGO_DISSEMINATION] = {
@@ -61,14 +65,31 @@ static const struct algo {
 	[HCOMM_ALGO_KNOMIAL] = { .name = "k-nomial" },
 	[HCOMM_ALGO_HALVING_DOUBLING] = { .name = "halving-doubling" },
 	[HCOMM_ALGO_BRUCK] = { .name = "bruck" },
-	[HCOMM_ALGO_PAIRWISE] = { .name = "pairwise" },
-	[HCOMM_ALGO_STAR] = { .name = "star" },
+	[HCOMM_ALGO_PAIRWISE] = {
+		.name = "pairwise",
+		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLTOALL),
+		.vector = COLL(REDUCE_SCATTER) | COLL(ALLTOALL),
+		.fixed = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER),
+		.build = hcomm_build_pairwise,
+	},
+	[HCOMM_ALGO_STAR] = {
+		.name = "star",
+		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(GATHER) | COLL(SCATTER),
+		.vector = COLL(GATHER) | COLL(SCATTER),
+		.fixed = COLL(REDUCE),
+		.build = hcomm_build_star,
+	},
 	[HCOMM_ALGO_PIPELINE] = { .name = "pipeline" },
 	[HCOMM_ALGO_SCATTER_ALLGATHER] = { .name = "scatter-allgather" },
 	[HCOMM_ALGO_NONUNIFORM_RING] = { .name = "nonuniform-ring" },
 	[HCOMM_ALGO_NONUNIFORM_BRUCK] = { .name = "nonuniform-bruck" },
 	[HCOMM_ALGO_HIERARCHICAL] = { .name = "hierarchical" },
-	[HCOMM_ALGO_LINEAR] = { .name = "linear" },
+	[HCOMM_ALGO_LINEAR] = {
+		.name = "linear",
+		.colls = COLL(SCAN) | COLL(EXSCAN),
+		.fixed = COLL(SCAN) | COLL(EXSCAN),
+		.build = hcomm_build_linear,
+	},
 };
 
 static const char * const coll_names[] = {

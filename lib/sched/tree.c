@@ -58,14 +58,10 @@ static uint64_t slice_of(const struct emitter *e, const struct tree_state *ts,
 	return n * size;
 }
 
-/* the widest part decides, so that all ranks and trees agree */
-static uint32_t slices(const struct hcomm_sched_args *args, uint32_t ntrees)
+uint32_t hcomm_tree_slices(const struct hcomm_sched_args *args, uint64_t count)
 {
-	uint64_t first, part, grain = args->chunk_size, n;
+	uint64_t n = count * hcomm_dtype_bytes(args->dtype) / args->chunk_size;
 
-	part = hcomm_split(args->count, ntrees, 0, &first) *
-	       hcomm_dtype_bytes(args->dtype);
-	n = part / grain;
 	if (n > (uint64_t)MIN_SLICES * SLICE_CHUNKS)
 		n /= SLICE_CHUNKS;
 	else if (n > MIN_SLICES)
@@ -175,12 +171,14 @@ void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *arg
 		.plan = plan,
 		.args = args,
 		.ntrees = ntrees,
-		.nslices = slices(args, ntrees),
 		.up = args->coll != HCOMM_COLL_BROADCAST,
 		.down = args->coll != HCOMM_COLL_REDUCE,
 	};
 	uint32_t delay = e.up ? 2 * height : 0, turn, t;
+	uint64_t first;
 
+	/* the widest part decides, so that all ranks and trees agree */
+	e.nslices = hcomm_tree_slices(args, hcomm_split(args->count, ntrees, 0, &first));
 	for (t = 0; t < ntrees; t++)
 		init_tree(&e, t, &trees[t]);
 

@@ -36,4 +36,13 @@ void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *arg
 		     const struct hcomm_tree *trees, uint32_t ntrees,
 		     uint32_t height);
 
+/**
+ * hcomm_tree_slices - into how many messages a pipeline cuts data
+ * @args: arguments
+ * @count: elements of it
+ *
+ * Return: the number; slices are those of hcomm_split(), and may be empty.
+ */
+uint32_t hcomm_tree_slices(const struct hcomm_sched_args *args, uint64_t count);
+
 #endif /* HCOMM_SCHED_TREE_H */
