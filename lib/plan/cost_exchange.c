@@ -28,20 +28,21 @@ double hcomm_cost_recursive_doubling(struct hcomm_cost *c)
 		time += message(c, c->s->next, first, false, true);
 		work += busy(c, c->s->next, first, true);
 	}
+	/* half of all calls are in place, and copy their input first */
+	time += c->v / c->m->copy_rate / 2;
 	return time + (hcomm_pieces(c->v, first ? first : 1) - 1) * work +
 	       ends(c, c->s->leader, c->v);
 }
 
 /*
- * L + o + (n - 1) times the work of a message: all are on their way at once, each
+ * L + (n - 1) times the work of a message: all are on their way at once, each
  * rank reduces what it gets one by one
  */
 double hcomm_cost_direct(struct hcomm_cost *c)
 {
 	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 }, far = c->s->all;
 	double p = c->s->max_local, peers = c->n - p;
-	double start = hop_link(c, far)->latency + hop_link(c, far)->overhead;
-	double cpu, net = 0;
+	double start = hop_link(c, far)->latency, cpu, net = 0;
 
 	if (c->n > HCOMM_MAX_PEERS)
 		return -1;

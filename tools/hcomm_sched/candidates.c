@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Why a schedule won: the candidates with their predicted and simulated times. */
+#include <string.h>
+
+#include "../common/util.h"
+#include "sched.h"
+#include "simulate.h"
+
+static const char *protocol(const struct job *job, const struct hcomm_decision *d)
+{
+	if (d->largest <= job->planner.lim.eager_size)
+		return "eager";
+	return job->planner.shape.nnodes > 1 ? "write" : "direct";
+}
+
+static double simulated(const struct job *job, const struct hcomm_decision *d)
+{
+	struct hcomm_sched_args args = job->args;
+	struct sim_result result;
+
+	hcomm_decision_apply(d, &args);
+	if (simulate(&args, &job->planner.model, &job->planner.lim,
+		     (uint32_t)job->per_node, &result))
+		return -1;
+	return result.seconds;
+}
+
+static void print_one(const struct job *job, const struct hcomm_decision *d,
+		      const char *mark, bool with_sim)
+{
+	char grain[24], largest[24];
+	double time;
+
+	printf("%s %-19s %7s %8u %5u %8s %-6s %12.2f", mark,
+	       hcomm_algo_name(d->cand.algo), format_size(d->cand.grain, grain),
+	       d->cand.channels, d->cand.radix, format_size(d->largest, largest),
+	       protocol(job, d), d->seconds * 1e6);
+	if (with_sim) {
+		time = simulated(job, d);
+		if (time >= 0)
+			printf(" %12.2f", time * 1e6);
+	}
+	printf("\n");
+}
+
+void print_candidates(const struct job *job, uint64_t count)
+{
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES], chosen;
+	uint32_t n, i;
+
+	n = hcomm_planner_candidates(&job->planner, &job->args, list);
+	if (hcomm_planner_decide(&job->planner, &job->args, &chosen))
+		fatal("no algorithm that is allowed does this call");
+	printf("candidates, cheapest first (times in us)\n");
+	printf("  %-19s %7s %8s %5s %8s %-6s %12s%s\n", "algorithm", "grain",
+	       "channels", "radix", "message", "by", "predicted",
+	       count ? "    simulated" : "");
+	for (i = 0; i < n; i++)
+		print_one(job, &list[i],
+			  memcmp(&list[i].cand, &chosen.cand, sizeof(chosen.cand)) ?
+			  " " : "*", i < count);
+	printf("chosen: %s, because of the %s\n", hcomm_algo_name(chosen.cand.algo),
+	       hcomm_reason_text(chosen.why));
+}
+
+void print_simulation(const struct job *job)
+{
+	struct sim_result r;
+
+	if (simulate(&job->args, &job->planner.model, &job->planner.lim,
+		     (uint32_t)job->per_node, &r))
+		fatal("it can't be planned");
+	printf("simulated: %.2f us, %llu messages, %llu writes, %llu bytes of payload\n",
+	       r.seconds * 1e6, (unsigned long long)r.messages,
+	       (unsigned long long)r.writes, (unsigned long long)r.bytes);
+}
