@@ -16,6 +16,7 @@ static const char * const op_names[HCOMM_STEP_COUNT] = {
 	[HCOMM_STEP_RECV_REDUCE] = "RECV_REDUCE from",
 	[HCOMM_STEP_COPY] = "COPY",
 	[HCOMM_STEP_REDUCE] = "REDUCE",
+	[HCOMM_STEP_SCALE] = "SCALE",
 };
 
 const char *chk_step_name(const struct checker *c, uint32_t rank, uint32_t step,

@@ -34,6 +34,7 @@ static uint32_t hash(const struct expr_pool *p, const struct expr *e)
 	h = (h ^ (h >> 29) ^ e->right) * 0xbf58476d1ce4e5b9ull;
 	h = (h ^ (h >> 31) ^ (uint64_t)e->shift) * 0x94d049bb133111ebull;
 	h ^= (uint64_t)e->dtype << 8 | e->redop;
+	h ^= e->operand * 0x9e3779b97f4a7c15ull + e->scaled;
 	return (h ^ (h >> 32)) & (p->nbuckets - 1);
 }
 
@@ -62,13 +63,37 @@ static bool grow(struct expr_pool *p)
 	return true;
 }
 
+/* the number of a node, made unless there is one; 0: no memory */
+static uint32_t find(struct expr_pool *p, struct expr *n)
+{
+	uint32_t h = hash(p, n), i;
+
+	for (i = p->bucket[h]; i; i = p->e[i].next) {
+		const struct expr *e = &p->e[i];
+
+		if (e->left == n->left && e->right == n->right &&
+		    e->shift == n->shift && e->dtype == n->dtype &&
+		    e->redop == n->redop && e->scaled == n->scaled &&
+		    e->operand == n->operand)
+			return i;
+	}
+	if (p->n == p->room) {
+		if (!grow(p))
+			return 0;
+		h = hash(p, n);
+	}
+	n->next = p->bucket[h];
+	p->e[p->n] = *n;
+	p->bucket[h] = p->n;
+	return p->n++;
+}
+
 bool chk_expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
 		 const struct value *a, const struct value *b, struct value *out)
 {
 	struct expr n = { .dtype = dtype, .redop = redop };
 	const struct value *t;
 	uint64_t leaves;
-	uint32_t h, i;
 
 	if (a->expr > b->expr || (a->expr == b->expr && a->pos > b->pos)) {
 		t = a;
@@ -78,28 +103,22 @@ bool chk_expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
 	n.left = a->expr;
 	n.right = b->expr;
 	n.shift = b->pos - a->pos;
-	out->pos = a->pos;
-
-	h = hash(p, &n);
-	for (i = p->bucket[h]; i; i = p->e[i].next) {
-		const struct expr *e = &p->e[i];
-
-		if (e->left == n.left && e->right == n.right &&
-		    e->shift == n.shift && e->dtype == dtype && e->redop == redop) {
-			out->expr = i;
-			return true;
-		}
-	}
-	if (p->n == p->room) {
-		if (!grow(p))
-			return false;
-		h = hash(p, &n);
-	}
 	leaves = (uint64_t)p->e[n.left].leaves + p->e[n.right].leaves;
 	n.leaves = leaves > UINT32_MAX ? UINT32_MAX : leaves;
-	n.next = p->bucket[h];
-	p->e[p->n] = n;
-	p->bucket[h] = p->n;
-	out->expr = p->n++;
-	return true;
+	out->pos = a->pos;
+	out->expr = find(p, &n);
+	return out->expr;
+}
+
+bool chk_expr_scale(struct expr_pool *p, uint32_t dtype, uint32_t scale,
+		    uint64_t operand, const struct value *a, struct value *out)
+{
+	struct expr n = {
+		.scaled = true, .dtype = dtype, .redop = scale, .left = a->expr,
+		.leaves = p->e[a->expr].leaves, .operand = operand,
+	};
+
+	out->pos = a->pos;
+	out->expr = find(p, &n);
+	return out->expr;
 }

@@ -3,7 +3,8 @@
  * Symbolic values.  An expression stands for a whole array: element by element,
  * position by position.  A leaf is the input of a rank; position p of it is byte
  * p of that input.  An operation joins position p of its left operand with
- * position p + shift of its right one.  Equal expressions have equal numbers.
+ * position p + shift of its right one; scaling keeps positions.  Equal
+ * expressions have equal numbers.
  */
 #ifndef HCOMM_CHECK_EXPR_H
 #define HCOMM_CHECK_EXPR_H
@@ -16,8 +17,9 @@
 /**
  * struct expr - a node
  * @leaf: it is the input of @rank
+ * @scaled: it is @left, scaled
  * @dtype: type of the operation
- * @redop: the operation
+ * @redop: the operation; enum hcomm_scale if scaled
  * @rank: of a leaf
  * @left: left operand, the one with the lower number
  * @right: right operand
@@ -25,9 +27,11 @@
  * @good: it was found to have one aligned leaf of each of the ranks below this
  * @next: in its hash bucket
  * @shift: see above
+ * @operand: if scaled
  */
 struct expr {
 	bool leaf;
+	bool scaled;
 	uint8_t dtype;
 	uint8_t redop;
 	uint32_t rank;
@@ -37,6 +41,7 @@ struct expr {
 	uint32_t good;
 	uint32_t next;
 	int64_t shift;
+	uint64_t operand;
 };
 
 /**
@@ -71,5 +76,9 @@ static inline uint32_t chk_expr_leaf(uint32_t rank)
 /* a (op) b; the result's length is a's; false without memory */
 bool chk_expr_op(struct expr_pool *p, uint32_t dtype, uint32_t redop,
 		 const struct value *a, const struct value *b, struct value *out);
+
+/* a, scaled; the result's length is a's; false without memory */
+bool chk_expr_scale(struct expr_pool *p, uint32_t dtype, uint32_t scale,
+		    uint64_t operand, const struct value *a, struct value *out);
 
 #endif /* HCOMM_CHECK_EXPR_H */

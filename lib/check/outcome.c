@@ -27,6 +27,34 @@ static int wrong(struct checker *c, const struct want *w, uint64_t byte,
 		    "byte %llu of slot 1 %s", (unsigned long long)byte, what);
 }
 
+/* the operation of the tree */
+static uint32_t steps_redop(const struct checker *c)
+{
+	return c->args.redop == HCOMM_OP_AVG || c->args.redop == HCOMM_OP_PREMUL_SUM ?
+	       HCOMM_OP_SUM : c->args.redop;
+}
+
+/* the input of a rank as it must be for PREMUL_SUM */
+static bool scaled_leaf(const struct checker *c, const struct expr *e)
+{
+	const struct expr *leaf = &c->expr.e[e->left];
+
+	return c->args.redop == HCOMM_OP_PREMUL_SUM && e->scaled && leaf->leaf &&
+	       e->dtype == c->args.dtype && e->redop == HCOMM_SCALE_MUL &&
+	       e->operand == c->ranks[leaf->rank].operand;
+}
+
+/* what is divided for AVG; EXPR_NONE: it is not */
+static uint32_t divided(const struct checker *c, uint32_t expr)
+{
+	const struct expr *e = &c->expr.e[expr];
+
+	if (c->args.redop != HCOMM_OP_AVG || c->n == 1)
+		return expr;
+	return e->scaled && e->dtype == c->args.dtype && e->redop == HCOMM_SCALE_DIV &&
+	       e->operand == c->n ? e->left : EXPR_NONE;
+}
+
 /*
  * Each rank that takes part once?  The tree has as many leaves as they are (or
  * few, when it is wrong and this only finds out how).
@@ -54,11 +82,16 @@ static int check_leaves(struct checker *c, const struct want *w, uint64_t byte,
 	while (depth && !err) {
 		const struct expr *e = &p->e[stack[--depth]];
 
+		if (scaled_leaf(c, e))
+			e = &p->e[e->left];
+		else if (e->leaf && c->args.redop == HCOMM_OP_PREMUL_SUM)
+			err = wrong(c, w, byte,
+				    "has an input that is not multiplied by its rank's scalar");
 		if (e->leaf) {
 			seen[e->rank]++;
 			continue;
 		}
-		if (e->dtype != c->args.dtype || e->redop != c->args.redop)
+		if (e->scaled || e->dtype != c->args.dtype || e->redop != steps_redop(c))
 			err = wrong(c, w, byte, "was reduced by another type or operation");
 		else if (e->shift)
 			err = wrong(c, w, byte,
@@ -84,16 +117,21 @@ out:
 static int check_fixed(struct checker *c, const struct want *w, uint64_t byte,
 		       uint32_t expr)
 {
-	struct value left = { .expr = chk_expr_leaf(0) }, right = left;
+	bool scaled = c->args.redop == HCOMM_OP_PREMUL_SUM;
+	struct value left = { 0 }, right = { 0 };
 	uint32_t rank;
 
 	if (w->below == c->fixed_below && expr == c->fixed)
 		return 0;
-	for (rank = 1; rank < w->below; rank++) {
+	for (rank = 0; rank < w->below; rank++) {
 		right.expr = chk_expr_leaf(rank);
-		if (!chk_expr_op(&c->expr, c->args.dtype, c->args.redop, &left, &right,
-				 &left))
+		if (scaled && !chk_expr_scale(&c->expr, c->args.dtype, HCOMM_SCALE_MUL,
+					      c->ranks[rank].operand, &right, &right))
 			return -ENOMEM;
+		if (rank && !chk_expr_op(&c->expr, c->args.dtype, steps_redop(c), &left,
+					 &right, &right))
+			return -ENOMEM;
+		left.expr = right.expr;
 	}
 	c->fixed = left.expr;
 	c->fixed_below = w->below;
@@ -109,7 +147,7 @@ static int check_fixed(struct checker *c, const struct want *w, uint64_t byte,
 static int check_want(struct checker *c, const struct want *w)
 {
 	struct memory *m = slot_memory(c, w->rank, HCOMM_SLOT_RECV);
-	uint32_t i, end;
+	uint32_t i, end, tree;
 	int err;
 
 	if (!w->len)
@@ -125,9 +163,13 @@ static int check_want(struct checker *c, const struct want *w)
 		if (!w->below && v->expr != chk_expr_leaf(w->from))
 			return wrong(c, w, s->start, "is not what the right rank gave");
 		if (w->below) {
-			err = check_leaves(c, w, s->start, v->expr);
+			tree = divided(c, v->expr);
+			if (tree == EXPR_NONE)
+				return wrong(c, w, s->start,
+					     "is not divided by the number of ranks");
+			err = check_leaves(c, w, s->start, tree);
 			if (!err && c->args.fixed_order)
-				err = check_fixed(c, w, s->start, v->expr);
+				err = check_fixed(c, w, s->start, tree);
 			if (err)
 				return err;
 		}

@@ -66,6 +66,18 @@ static int check_deps(struct checker *c, uint32_t rank, uint32_t i)
 	return 0;
 }
 
+static bool operation_known(const struct hcomm_step *s)
+{
+	uint32_t size = hcomm_dtype_bytes(s->dtype);
+
+	if (!size || s->op != HCOMM_STEP_SCALE)
+		return size && s->redop < HCOMM_OP_COUNT &&
+		       HCOMM_OP_FITS(s->redop, s->dtype);
+	if (s->redop == HCOMM_SCALE_DIV)
+		return s->operand && s->operand <= HCOMM_MAX_RANKS;
+	return s->redop == HCOMM_SCALE_MUL && (size == 8 || !(s->operand >> (8 * size)));
+}
+
 static int check_step(struct checker *c, uint32_t rank, uint32_t i,
 		      uint32_t *msgs, uint32_t *npeers)
 {
@@ -82,15 +94,18 @@ static int check_step(struct checker *c, uint32_t rank, uint32_t i,
 	if (reserved)
 		return rule(c, rank, i, "reserved field is set");
 	peer = s->op == HCOMM_STEP_SEND || is_recv(s);
-	type = s->op == HCOMM_STEP_RECV_REDUCE || s->op == HCOMM_STEP_REDUCE;
+	type = s->op == HCOMM_STEP_RECV_REDUCE || s->op == HCOMM_STEP_REDUCE ||
+	       s->op == HCOMM_STEP_SCALE;
 	if ((!peer && (s->peer || s->msg)) ||
+	    (s->op != HCOMM_STEP_SCALE && s->operand) ||
 	    (!type && (s->dtype || s->redop)) ||
 	    (!reads_slot(s) && (s->src_slot || s->src_off)) ||
 	    (!writes_slot(s) && (s->dst_slot || s->dst_off)) ||
 	    (s->op == HCOMM_STEP_NOP && s->len))
 		return rule(c, rank, i, "a field that this op does not use is set");
-	if (type && (!hcomm_dtype_bytes(s->dtype) || s->redop >= HCOMM_OP_COUNT))
-		return rule(c, rank, i, "unknown dtype or redop");
+	if (type && !operation_known(s))
+		return rule(c, rank, i,
+			    "unknown dtype or redop, or the dtype has no such redop");
 	if (s->len > HCOMM_MAX_STEP_LEN ||
 	    (type && s->len % hcomm_dtype_bytes(s->dtype)))
 		return rule(c, rank, i,

@@ -209,6 +209,29 @@ static int combine(struct checker *c, const struct gstep *g,
 	return 0;
 }
 
+/* c->out = a, scaled */
+static int scale(struct checker *c, const struct gstep *g, const struct values *a)
+{
+	const struct hcomm_step *s = g->s;
+	uint32_t size = hcomm_dtype_bytes(s->dtype), i;
+	struct value v;
+
+	c->out.n = 0;
+	for (i = 0; i < a->n; i++) {
+		v.len = a->v[i].len;
+		if (v.len % size)
+			return chk_fail(c, HCOMM_CHECK_VALUE, g->rank,
+				    local_step(c, g - c->g),
+				    "what it scales is put together from parts of elements: align offsets to %u bytes",
+				    size);
+		if (!chk_expr_scale(&c->expr, s->dtype, s->redop, s->operand, &a->v[i],
+				    &v) ||
+		    chk_values_add(&c->out, v))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static uint64_t chunk_len(const struct checker *c, const struct gstep *g,
 			  uint32_t chunk)
 {
@@ -233,6 +256,12 @@ static int run_local(struct checker *c, struct gstep *g)
 		err = read_bytes(c, node, s->src_slot, s->src_off + off, len, &c->a);
 	if (!err && s->op == HCOMM_STEP_COPY)
 		err = write_bytes(c, node, s->dst_slot, s->dst_off + off, len, &c->a);
+	if (!err && s->op == HCOMM_STEP_SCALE) {
+		err = scale(c, g, &c->a);
+		if (!err)
+			err = write_bytes(c, node, s->dst_slot, s->dst_off + off,
+					  len, &c->out);
+	}
 	if (!err && s->op == HCOMM_STEP_REDUCE) {
 		err = read_bytes(c, node, s->dst_slot, s->dst_off + off, len, &c->b);
 		if (!err)

@@ -80,14 +80,25 @@ static int check_vector(const struct hcomm_sched_args *a, uint64_t limit)
 	return 0;
 }
 
+static bool redop_valid(const struct hcomm_sched_args *a, uint32_t size)
+{
+	switch (a->redop) {
+	case HCOMM_OP_AVG:
+		return a->coll != HCOMM_COLL_SCAN && a->coll != HCOMM_COLL_EXSCAN;
+	case HCOMM_OP_PREMUL_SUM:
+		return size == sizeof(a->operand) || !(a->operand >> (8 * size));
+	default:
+		return a->redop < HCOMM_OP_COUNT && HCOMM_OP_FITS(a->redop, a->dtype);
+	}
+}
+
 int hcomm_args_check(const struct hcomm_sched_args *a)
 {
 	uint32_t size = hcomm_dtype_bytes(a->dtype);
 
 	if (!a->nranks || a->nranks > HCOMM_MAX_RANKS || a->rank >= a->nranks ||
 	    a->root >= a->nranks || a->peer >= a->nranks || !size ||
-	    a->redop >= HCOMM_OP_COUNT || !HCOMM_OP_FITS(a->redop, a->dtype) ||
-	    !a->chunk_size ||
+	    !redop_valid(a, size) || !a->chunk_size ||
 	    a->channels > HCOMM_SCHED_MAX_CHANNELS || a->radix == 1 ||
 	    a->radix > HCOMM_SCHED_MAX_RADIX ||
 	    (a->topo && a->topo->nranks != a->nranks))

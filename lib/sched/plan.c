@@ -258,6 +258,22 @@ uint32_t hcomm_plan_reduce(struct hcomm_plan *plan, struct hcomm_loc dst,
 	return plan_commit(plan);
 }
 
+uint32_t hcomm_plan_scale(struct hcomm_plan *plan, struct hcomm_loc dst,
+			  struct hcomm_loc src, uint64_t len, uint32_t scale,
+			  uint64_t operand)
+{
+	struct hcomm_step *s = plan_step(plan, HCOMM_STEP_SCALE, len);
+
+	if (!s)
+		return HCOMM_NO_STEP;
+	set_src(plan, s, src);
+	set_dst(plan, s, dst);
+	s->dtype = plan->dtype;
+	s->redop = scale;
+	s->operand = operand;
+	return plan_commit(plan);
+}
+
 uint32_t hcomm_plan_nop(struct hcomm_plan *plan)
 {
 	return plan_step(plan, HCOMM_STEP_NOP, 0) ? plan_commit(plan) :

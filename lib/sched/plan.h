@@ -134,6 +134,10 @@ uint32_t hcomm_plan_copy(struct hcomm_plan *plan, struct hcomm_loc dst,
 /* dst = dst (op) src */
 uint32_t hcomm_plan_reduce(struct hcomm_plan *plan, struct hcomm_loc dst,
 			   struct hcomm_loc src, uint64_t len);
+/* dst = src times or divided by @operand; @scale is enum hcomm_scale */
+uint32_t hcomm_plan_scale(struct hcomm_plan *plan, struct hcomm_loc dst,
+			  struct hcomm_loc src, uint64_t len, uint32_t scale,
+			  uint64_t operand);
 uint32_t hcomm_plan_nop(struct hcomm_plan *plan);
 
 /**

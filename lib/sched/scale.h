@@ -8,9 +8,10 @@
 
 #include "plan.h"
 
-static inline bool hcomm_redop_scales(uint32_t redop)
+/* the reduction that steps do for the one of a call */
+static inline uint32_t hcomm_redop_of_steps(uint32_t redop)
 {
-	return redop == HCOMM_OP_AVG || redop == HCOMM_OP_PREMUL_SUM;
+	return redop == HCOMM_OP_AVG || redop == HCOMM_OP_PREMUL_SUM ? HCOMM_OP_SUM : redop;
 }
 
 /**

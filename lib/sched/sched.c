@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "builders.h"
+#include "scale.h"
 
 #define COLL(c)	(1u << HCOMM_COLL_##c)
 
@@ -63,7 +64,12 @@ static const struct algo {
 	},
 	[HCOMM_ALGO_BIDIRECTIONAL_RING] = { .name = "bidirectional-ring" },
 	[HCOMM_ALGO_KNOMIAL] = { .name = "k-nomial" },
-	[HCOMM_ALGO_HALVING_DOUBLING] = { .name = "halving-doubling" },
+	[HCOMM_ALGO_HALVING_DOUBLING] = {
+		.name = "halving-doubling",
+		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.vector = COLL(REDUCE_SCATTER),
+		.build = hcomm_build_halving_doubling,
+	},
 	[HCOMM_ALGO_BRUCK] = { .name = "bruck" },
 	[HCOMM_ALGO_PAIRWISE] = {
 		.name = "pairwise",
@@ -181,6 +187,25 @@ static void build_alone(struct hcomm_plan *plan,
 	hcomm_plan_copy(plan, hcomm_output(out), hcomm_input(args, in), len);
 }
 
+/* what the algorithm knows of, and what AVG and PREMUL_SUM put around it */
+static void build(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
+{
+	bool average = reduces(args->coll) && args->redop == HCOMM_OP_AVG;
+	bool scaled = reduces(args->coll) && args->redop == HCOMM_OP_PREMUL_SUM;
+	struct hcomm_sched_args inner = *args;
+
+	if (scaled)
+		hcomm_scale_before(plan, args, &inner);
+	if (args->nranks == 1)
+		build_alone(plan, &inner);
+	else
+		algos[args->algo].build(plan, &inner);
+	if (scaled)
+		hcomm_scale_join(plan, args);
+	if (average)
+		hcomm_scale_after(plan, args);
+}
+
 int hcomm_sched_build(const struct hcomm_sched_args *args,
 		      struct hcomm_plan **out)
 {
@@ -197,13 +222,10 @@ int hcomm_sched_build(const struct hcomm_sched_args *args,
 		return err;
 
 	err = -ENOMEM;
-	plan = hcomm_plan_new(a.dtype, a.redop);
+	plan = hcomm_plan_new(a.dtype, hcomm_redop_of_steps(a.redop));
 	if (!plan)
 		goto out;
-	if (a.nranks == 1)
-		build_alone(plan, &a);
-	else
-		algos[a.algo].build(plan, &a);
+	build(plan, &a);
 	err = hcomm_plan_finish(plan);
 	if (err)
 		hcomm_plan_free(plan);

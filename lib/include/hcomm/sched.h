@@ -161,7 +161,10 @@ uint32_t hcomm_sched_topo_groups(const struct hcomm_sched_topo *topo);
  *	REDUCE_SCATTER, SCATTER: what a rank gets; ALLTOALL: what a rank sends to
  *	each); not used by BARRIER and where @counts is
  * @dtype: enum hcomm_dtype
- * @redop: enum hcomm_redop, where something is reduced
+ * @redop: enum hcomm_redop, where something is reduced; AVG, not of a SCAN or
+ *	EXSCAN, and PREMUL_SUM too
+ * @operand: of PREMUL_SUM: what the input of this rank is multiplied by, the bits
+ *	of an element; each rank has its own
  * @in_place: see above
  * @chunk_size: bytes, of the communicator: the grain of pipelining
  * @channels: cut what goes to a peer at once into so many messages, to overlap
@@ -196,6 +199,7 @@ struct hcomm_sched_args {
 	uint64_t count;
 	uint32_t dtype;
 	uint32_t redop;
+	uint64_t operand;
 	bool in_place;
 	bool fixed_order;
 	bool vector;
