@@ -6,7 +6,9 @@
  *
  * Bring-up of a link has one limit, link->limit.  Within it the lower rank
  * connects, and again after a refusal: the peer may not be there yet.  The
- * higher rank waits.
+ * higher rank gives it a moment and then connects itself: the lower may have no
+ * need of the link.  When both try at once the lower rank's connection counts:
+ * it refuses the other's, and the higher gives up its own.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -36,6 +38,17 @@ void hcomm_rdma_link_up(struct hcomm_rdma_conn *conn)
 }
 
 /**
+ * hcomm_rdma_calls - may the peer prefer a connection of its own?
+ * @conn: connection
+ *
+ * Return: true if the higher rank connects.
+ */
+bool hcomm_rdma_calls(const struct hcomm_rdma_conn *conn)
+{
+	return conn->active && conn->rc->comm->par.rank > conn->peer;
+}
+
+/**
  * hcomm_rdma_link_lost - a connection was lost
  * @conn: connection
  * @reason: enum hcomm_fault_reason
@@ -48,7 +61,12 @@ void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 			  bool retry)
 {
 	struct hcomm_rdma_link *rl = conn->link;
+	bool differ;
 
+	if (conn->superseded) {
+		hcomm_rdma_conn_reap(conn);
+		return;
+	}
 	if (!rl) {
 		atomic64_inc(&conn->rc->comm->refused);
 		hcomm_rdma_conn_reap(conn);
@@ -60,7 +78,10 @@ void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 		hcomm_link_set_state(&rl->link, HCOMM_LINK_CLOSED, 0, 0);
 		return;
 	}
-	if (retry && !rl->is_up) {
+	differ = !rl->is_up && hcomm_rdma_options_differ(conn);
+	if (reason == HCOMM_FAULT_LINK && hcomm_rdma_calls(conn))
+		retry = true;
+	if (retry && !rl->is_up && !differ) {
 		rl->last_error = error;
 		rl->backoff_ms = clamp(rl->backoff_ms * 2, HCOMM_RDMA_RETRY_MIN_MS,
 				       HCOMM_RDMA_RETRY_MAX_MS);
@@ -69,7 +90,7 @@ void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 		return;
 	}
 	/* The peer compares options first and hangs up. */
-	if (reason == HCOMM_FAULT_LINK && !rl->is_up && hcomm_rdma_options_differ(conn)) {
+	if (reason == HCOMM_FAULT_LINK && differ) {
 		reason = HCOMM_FAULT_OPTIONS;
 		error = -EPROTO;
 	}
@@ -105,7 +126,8 @@ static void hcomm_rdma_retry_work(struct work_struct *work)
 	int ret;
 
 	mutex_lock(&comm->lock);
-	if (rl->stopping || READ_ONCE(rl->link.state) == HCOMM_LINK_FAILED) {
+	if (rl->stopping || READ_ONCE(rl->link.state) == HCOMM_LINK_FAILED ||
+	    (rl->conn && !rl->conn->lost)) {
 		mutex_unlock(&comm->lock);
 		return;
 	}
@@ -143,12 +165,14 @@ static int hcomm_rdma_link_start(struct hcomm_link *link)
 
 	rl->deadline = jiffies + limit;
 	queue_delayed_work(hcomm_rdma_wq, &rl->limit, limit);
-	if (comm->par.rank > link->peer) {
-		hcomm_link_set_state(link, HCOMM_LINK_CONNECTING, 0, 0);
-		return 0;
-	}
 	if (!comm->peers || !comm->peers[link->peer].addr.family)
 		return -EHOSTUNREACH;
+	if (comm->par.rank > link->peer) {
+		hcomm_link_set_state(link, HCOMM_LINK_CONNECTING, 0, 0);
+		queue_delayed_work(hcomm_rdma_wq, &rl->retry,
+				   msecs_to_jiffies(HCOMM_RDMA_YIELD_MS));
+		return 0;
+	}
 	return hcomm_rdma_connect(rl, comm->connect_timeout_ms);
 }
 

@@ -41,6 +41,8 @@
 #define HCOMM_RDMA_MAX_PENDING		64	/* incoming handshakes at a time */
 #define HCOMM_RDMA_HANDSHAKE_MS		15000	/* limit of one of them */
 #define HCOMM_RDMA_CROWDED_MS		1000	/* limit when there are too many */
+#define HCOMM_RDMA_RESOLVE_MS		1000	/* limit of one try to resolve an address */
+#define HCOMM_RDMA_YIELD_MS		500	/* the higher rank lets the lower connect */
 #define HCOMM_RDMA_RETRY_MIN_MS		50	/* back-off after a refusal */
 #define HCOMM_RDMA_RETRY_MAX_MS		1000
 #define HCOMM_RDMA_REG_BATCH		16	/* registrations in flight per QP */
@@ -290,6 +292,8 @@ struct hcomm_rdma_link;
  * @link: link that it carries; set once, under comm->lock
  * @peer: other rank
  * @active: this side connects
+ * @superseded: active, and the lower rank connected meanwhile (comm->lock and
+ *	rc->lock)
  * @iwarp: no immediate data
  * @id: CM id; ended by hcomm_rdma_conn_end() only
  * @dev: device, NULL before it is known
@@ -324,6 +328,7 @@ struct hcomm_rdma_link;
  * @hello_theirs: HELLO received
  * @ping_at: time of the last PING
  * @pings_left: PINGs to go
+ * @ping_held: PING to be answered once there is a link, 0: none
  * @rtt_ns: shortest round trip
  * @rx: receive buffers
  * @nrx: their number
@@ -353,6 +358,7 @@ struct hcomm_rdma_conn {
 	struct hcomm_rdma_link *link;
 	u32 peer;
 	bool active;
+	bool superseded;
 	bool iwarp;
 	struct rdma_cm_id *id;
 	struct hcomm_rdma_dev *dev;
@@ -385,6 +391,7 @@ struct hcomm_rdma_conn {
 	struct hcomm_rdma_hello hello_theirs;
 	u64 ping_at;
 	u32 pings_left;
+	u32 ping_held;
 	u64 rtt_ns;
 	struct hcomm_rdma_rx *rx;
 	u32 nrx;
@@ -419,7 +426,7 @@ struct hcomm_rdma_conn {
  * @backoff_ms: wait before the next attempt
  * @last_error: of the last attempt, what a timeout is reported as
  * @limit: fires at @deadline
- * @retry: next attempt
+ * @retry: next attempt to connect, of the higher rank the first, too
  */
 struct hcomm_rdma_link {
 	struct hcomm_link link;
@@ -535,6 +542,7 @@ void hcomm_rdma_hello_rx(struct hcomm_rdma_conn *conn, const u8 *buf, u32 len);
 
 /* rdma.c */
 void hcomm_rdma_link_up(struct hcomm_rdma_conn *conn);
+bool hcomm_rdma_calls(const struct hcomm_rdma_conn *conn);
 void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 			  bool retry);
 

@@ -102,8 +102,15 @@ static int hcomm_rdma_connect_error(int status)
 
 static void hcomm_rdma_set_state(struct hcomm_rdma_conn *conn, enum hcomm_link_state state)
 {
-	if (conn->active)
+	unsigned long flags;
+
+	if (!conn->active)
+		return;
+	/* Not while another connection takes over. */
+	spin_lock_irqsave(&conn->rc->lock, flags);
+	if (!conn->superseded)
 		hcomm_link_set_state(&conn->link->link, state, 0, 0);
+	spin_unlock_irqrestore(&conn->rc->lock, flags);
 }
 
 static void hcomm_rdma_route_resolved(struct hcomm_rdma_conn *conn)
@@ -176,6 +183,14 @@ static int hcomm_rdma_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *
 		hcomm_rdma_rejected(conn, ev);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
+		/*
+		 * Resolving may miss the answer that comes as it begins to wait,
+		 * and would wait to the end: it is given little time, and tried again.
+		 */
+		hcomm_rdma_conn_lose(conn, HCOMM_FAULT_CONNECT,
+				     hcomm_rdma_connect_error(ev->status),
+				     ev->status == -ETIMEDOUT);
+		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
@@ -210,6 +225,7 @@ int hcomm_rdma_connect(struct hcomm_rdma_link *rl, u32 timeout_ms)
 	struct sockaddr_storage src, dst;
 	struct hcomm_rdma_conn *conn;
 	struct rdma_cm_id *id;
+	bool taken;
 	int ret;
 
 	id = rdma_create_id(comm->net, hcomm_rdma_conn_handler, NULL, RDMA_PS_TCP, IB_QPT_RC);
@@ -230,8 +246,15 @@ int hcomm_rdma_connect(struct hcomm_rdma_link *rl, u32 timeout_ms)
 
 	/* The link's reference; hcomm_rdma_link_stop() finds it from here on. */
 	mutex_lock(&comm->lock);
-	rl->conn = conn;
+	taken = rl->conn || rl->stopping;
+	if (!taken)
+		rl->conn = conn;
 	mutex_unlock(&comm->lock);
+	if (taken) {
+		hcomm_rdma_conn_end(conn, 0, 0);
+		hcomm_rdma_conn_put(conn);
+		return 0;
+	}
 
 	hcomm_rdma_id_options(id);
 	hcomm_rdma_sockaddr(&dst, addr, addr->port);
@@ -239,7 +262,8 @@ int hcomm_rdma_connect(struct hcomm_rdma_link *rl, u32 timeout_ms)
 	hcomm_rdma_set_state(conn, HCOMM_LINK_RESOLVING);
 	ret = rdma_resolve_addr(id, comm->listen.family == addr->family ?
 				(struct sockaddr *)&src : NULL,
-				(struct sockaddr *)&dst, timeout_ms);
+				(struct sockaddr *)&dst,
+				min_t(u32, timeout_ms, HCOMM_RDMA_RESOLVE_MS));
 	return ret ? hcomm_rdma_connect_error(ret) : 0;
 }
 
@@ -270,7 +294,8 @@ static int hcomm_rdma_request_check(struct hcomm_rdma_comm *rc,
 	if (req->version != cpu_to_le16(HCOMM_ABI_VERSION))
 		return HCOMM_RDMA_REJ_VERSION;
 	if (req->pad || memcmp(req->uuid, rc->comm->uuid, sizeof(req->uuid)) ||
-	    le32_to_cpu(req->dst) != par->rank || le32_to_cpu(req->src) >= par->rank)
+	    le32_to_cpu(req->dst) != par->rank || le32_to_cpu(req->src) == par->rank ||
+	    le32_to_cpu(req->src) >= par->nranks)
 		return HCOMM_RDMA_REJ_UNKNOWN;
 	return 0;
 }
@@ -403,6 +428,27 @@ void hcomm_rdma_unlisten(struct hcomm_rdma_comm *rc)
 
 /* ------------------------------------------------------------------- attaching */
 
+/*
+ * The lower rank connected: our own attempt, which it will refuse, ends.  Not once
+ * that is up: the lower rank has attached it then.  comm->lock is held.
+ */
+static bool hcomm_rdma_supersede(struct hcomm_rdma_comm *rc, struct hcomm_rdma_link *rl)
+{
+	struct hcomm_rdma_conn *old = rl->conn;
+
+	if (!old)
+		return true;
+	if (!hcomm_rdma_calls(old) || rl->is_up)
+		return false;
+	spin_lock_irq(&rc->lock);
+	old->superseded = true;
+	spin_unlock_irq(&rc->lock);
+	rl->conn = NULL;
+	hcomm_rdma_conn_reap(old);
+	hcomm_rdma_conn_put(old);
+	return true;
+}
+
 static bool hcomm_rdma_attach_locked(struct hcomm_rdma_conn *conn)
 {
 	struct hcomm_rdma_comm *rc = conn->rc;
@@ -417,7 +463,8 @@ static bool hcomm_rdma_attach_locked(struct hcomm_rdma_conn *conn)
 	rl = hcomm_rdma_link_of(link);
 
 	mutex_lock(&comm->lock);
-	if (!rl->conn && !rl->stopping && !conn->stopped && !conn->lost) {
+	if (!rl->stopping && !conn->stopped && !conn->lost &&
+	    hcomm_rdma_supersede(rc, rl)) {
 		kref_get(&conn->ref);
 		rl->conn = conn;
 		conn->link = rl;
@@ -432,9 +479,9 @@ static bool hcomm_rdma_attach_locked(struct hcomm_rdma_conn *conn)
 		rc->npending--;
 	conn->pending = false;
 	spin_unlock_irq(&rc->lock);
-	if (READ_ONCE(link->state) == HCOMM_LINK_IDLE)
-		hcomm_link_set_state(link, HCOMM_LINK_CONNECTING, 0, 0);
-	return hcomm_link_set_state(link, HCOMM_LINK_VERIFYING, 0, 0);
+	hcomm_link_set_state(link, HCOMM_LINK_CONNECTING, 0, 0);
+	return hcomm_link_set_state(link, HCOMM_LINK_VERIFYING, 0, 0) ||
+	       READ_ONCE(link->state) == HCOMM_LINK_VERIFYING;
 }
 
 /**

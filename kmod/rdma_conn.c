@@ -292,7 +292,7 @@ bool hcomm_rdma_conn_poll(struct hcomm_rdma_conn *conn, u32 *budget)
 	bool lost, more = false;
 	u32 n;
 
-	if (conn->stopped)
+	if (conn->stopped || conn->superseded)
 		return false;
 	/* Looked at first: what arrived before the loss is handled before it. */
 	lost = test_bit(HCOMM_RDMA_EV_LOST, &conn->events);

@@ -120,6 +120,14 @@ static void hcomm_rdma_verified(struct hcomm_rdma_conn *conn)
 	hcomm_rdma_ping(conn);
 }
 
+static void hcomm_rdma_pong(struct hcomm_rdma_conn *conn, u32 arg)
+{
+	struct hcomm_rdma_ctl ctl;
+
+	hcomm_rdma_ctl_init(&ctl, HCOMM_RDMA_PONG, arg);
+	hcomm_rdma_ctl_send(conn, &ctl, sizeof(ctl));
+}
+
 /**
  * hcomm_rdma_hello_start - begin the handshake
  * @conn: established connection
@@ -138,8 +146,11 @@ void hcomm_rdma_hello_start(struct hcomm_rdma_conn *conn)
  */
 void hcomm_rdma_hello_attached(struct hcomm_rdma_conn *conn)
 {
-	if (conn->phase == HCOMM_RDMA_ATTACHING)
-		hcomm_rdma_verified(conn);
+	if (conn->phase != HCOMM_RDMA_ATTACHING)
+		return;
+	if (conn->ping_held)
+		hcomm_rdma_pong(conn, conn->ping_held);
+	hcomm_rdma_verified(conn);
 }
 
 static u32 hcomm_rdma_transcript(struct hcomm_rdma_conn *conn,
@@ -230,13 +241,16 @@ static bool hcomm_rdma_rx_proof(struct hcomm_rdma_conn *conn, const u8 *buf, u32
 
 static bool hcomm_rdma_rx_ping(struct hcomm_rdma_conn *conn, const struct hcomm_rdma_ctl *ctl)
 {
-	struct hcomm_rdma_ctl pong;
+	u32 arg = le32_to_cpu(ctl->arg);
 
-	if (conn->phase != HCOMM_RDMA_ATTACHING && conn->phase != HCOMM_RDMA_PINGING &&
-	    conn->phase != HCOMM_RDMA_UP)
+	/* A connector whose PINGs are answered has a link at both ends. */
+	if (conn->phase == HCOMM_RDMA_ATTACHING && !conn->ping_held && arg) {
+		conn->ping_held = arg;
+		return true;
+	}
+	if (conn->phase != HCOMM_RDMA_PINGING && conn->phase != HCOMM_RDMA_UP)
 		return false;
-	hcomm_rdma_ctl_init(&pong, HCOMM_RDMA_PONG, le32_to_cpu(ctl->arg));
-	hcomm_rdma_ctl_send(conn, &pong, sizeof(pong));
+	hcomm_rdma_pong(conn, arg);
 	return true;
 }
 
