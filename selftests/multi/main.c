@@ -47,6 +47,8 @@ static const struct scenario scenarios[] = {
 	{ "small chunks, little staging", small_chunks },
 	{ "eight runs in any order", many_runs },
 	{ "loopback over RDMA on one node", loopback },
+	{ "the higher rank connects", higher_connects },
+	{ "both ranks connect at once", both_connect },
 	{ "another secret is refused", other_secret },
 	{ "other options are named on both sides", other_options },
 	{ "another call is named on both sides", other_call },

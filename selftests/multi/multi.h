@@ -112,6 +112,10 @@ void many_runs(void);
 void sequence(void);
 void loopback(void);
 
+/* links.c */
+void higher_connects(void);
+void both_connect(void);
+
 /* refusal.c */
 void other_secret(void);
 void other_options(void);
