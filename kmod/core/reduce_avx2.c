@@ -79,8 +79,6 @@ VEC2(or, "vpor %2, %1, %0")
 VEC2(xor, "vpxor %2, %1, %0")
 VEC2(add_fp32, "vaddps %2, %1, %0")
 VEC2(mul_fp32, "vmulps %2, %1, %0")
-VEC2(add_fp64, "vaddpd %2, %1, %0")
-VEC2(mul_fp64, "vmulpd %2, %1, %0")
 VEC2(div_fp32, "vdivps %2, %1, %0")
 VEC2(div_fp64, "vdivpd %2, %1, %0")
 VEC2(pack_u32_u16, "vpackusdw %2, %1, %0")
@@ -570,12 +568,8 @@ FP_ARITH_KERNEL(bf16_sum, bf16, 2, bf16_add_fp32(a, b))
 FP_ARITH_KERNEL(bf16_prod, bf16, 2, bf16_mul_fp32(a, b))
 FP_ORDER_KERNEL(bf16_min, bf16, 2, key16(v_min_s16(key16(a), key16(b))))
 FP_ORDER_KERNEL(bf16_max, bf16, 2, key16(v_max_s16(key16(a), key16(b))))
-FP_ARITH_KERNEL(fp32_sum, fp32, 4, v_add_fp32(a, b))
-FP_ARITH_KERNEL(fp32_prod, fp32, 4, v_mul_fp32(a, b))
 FP_ORDER_KERNEL(fp32_min, fp32, 4, key32(v_min_s32(key32(a), key32(b))))
 FP_ORDER_KERNEL(fp32_max, fp32, 4, key32(v_max_s32(key32(a), key32(b))))
-FP_ARITH_KERNEL(fp64_sum, fp64, 8, v_add_fp64(a, b))
-FP_ARITH_KERNEL(fp64_prod, fp64, 8, v_mul_fp64(a, b))
 FP_ORDER_KERNEL(fp64_min, fp64, 8, key64(v_min_s64(key64(a), key64(b))))
 FP_ORDER_KERNEL(fp64_max, fp64, 8, key64(v_max_s64(key64(a), key64(b))))
 
@@ -600,6 +594,12 @@ LOGIC_KERNELS(8)
 LOGIC_KERNELS(16)
 LOGIC_KERNELS(32)
 LOGIC_KERNELS(64)
+
+/* In reduce_arith.c. */
+#define reduce_fp32_sum		hcomm_fp32_sum
+#define reduce_fp32_prod	hcomm_fp32_prod
+#define reduce_fp64_sum		hcomm_fp64_sum
+#define reduce_fp64_prod	hcomm_fp64_prod
 
 #define FP_ROW(type) {							\
 	[HCOMM_OP_SUM] = reduce_##type##_sum,				\

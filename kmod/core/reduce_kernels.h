@@ -28,6 +28,12 @@ hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT];
 extern const hcomm_reduce_fn
 hcomm_reduce_avx2[HCOMM_DT_COUNT][HCOMM_OP_COUNT];
 
+/* Of that table, what works in a way of its own. */
+void hcomm_fp32_sum(void *dst, const void *a, const void *b, size_t n);
+void hcomm_fp32_prod(void *dst, const void *a, const void *b, size_t n);
+void hcomm_fp64_sum(void *dst, const void *a, const void *b, size_t n);
+void hcomm_fp64_prod(void *dst, const void *a, const void *b, size_t n);
+
 /* dst[i] = src[i] / div; div is from 1 to HCOMM_MAX_RANKS; dst may be src. */
 typedef void (*hcomm_div_fn)(void *dst, const void *src, u32 div, size_t n);
 
