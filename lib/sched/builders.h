@@ -37,6 +37,8 @@ void hcomm_build_pairwise(struct hcomm_plan *plan,
 void hcomm_build_star(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
 void hcomm_build_linear(struct hcomm_plan *plan,
 			const struct hcomm_sched_args *args);
+void hcomm_build_halving_doubling(struct hcomm_plan *plan,
+				  const struct hcomm_sched_args *args);
 
 /* parts of the above */
 void hcomm_build_ring_allreduce(struct hcomm_plan *plan,
