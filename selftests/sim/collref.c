@@ -39,11 +39,11 @@ static void element(const struct coll_job *job, u32 run, u32 rank, u64 i, void *
 	bool speaks;
 	s64 v;
 
-	if (s->dtype < HCOMM_DT_FP16 || !coll_reduces(s->coll) || s->fixed_order) {
+	if (HCOMM_DT_IS_INT(s->dtype) || !coll_reduces(s->coll) || s->fixed_order) {
 		memcpy(dst, &h, job->size);
 		return;
 	}
-	speaks = (rank * 13 + i * 7 + run) % job->nranks < loud(s->dtype);
+	speaks = (rank + i * 7 + run) % job->nranks < loud(s->dtype);
 	switch (s->redop) {
 	case HCOMM_OP_SUM:
 		v = speaks ? 1 + (s64)(h % 3) : 0;

@@ -189,6 +189,8 @@ bool coll_valid(const struct coll_spec *spec, const struct sim_cfg *cfg)
 	struct coll_arrays arrays;
 	int err;
 
+	if (!HCOMM_OP_FITS(spec->redop, spec->dtype))
+		return false;
 	coll_job_init(&job, spec, cfg);
 	coll_args(&job, cfg->par.chunk_size, spec->root, &args, &arrays);
 	err = hcomm_sched_check(&args);
