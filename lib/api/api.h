@@ -12,4 +12,8 @@ hcommResult_t hcomm_api_comm(hcommComm_t handle, struct hcomm_comm **comm);
 /* the same for a call that communicates: it must be sound */
 hcommResult_t hcomm_api_sound(hcommComm_t handle, struct hcomm_comm **comm);
 
+/* check the reduction of a call, whose coll and dtype are set, and put it there */
+hcommResult_t hcomm_api_redop(struct hcomm_comm *comm, hcommRedOp_t op,
+			      struct hcomm_call_args *call);
+
 #endif /* HCOMM_API_H */

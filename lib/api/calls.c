@@ -35,13 +35,6 @@ static hcommResult_t check_type(const char *name, hcommDataType_t dtype)
 	return HCOMM_SUCCESS;
 }
 
-static hcommResult_t check_op(const char *name, hcommRedOp_t op)
-{
-	if ((unsigned int)op >= HCOMM_OP_COUNT)
-		return bad(name, "op", op, "a hcommRedOp_t");
-	return HCOMM_SUCCESS;
-}
-
 static hcommResult_t check_root(const struct hcomm_comm *comm, const char *name,
 				int root)
 {
@@ -183,7 +176,7 @@ static hcommResult_t all_reduce(const void *send, void *recv, size_t count,
 {
 	struct hcomm_call_args call = {
 		.name = "AllReduce", .coll = HCOMM_COLL_ALLREDUCE,
-		.dtype = dtype, .redop = op, .count = count,
+		.dtype = dtype, .count = count,
 		.in_place = send == recv, .send = send, .recv = recv,
 	};
 	struct hcomm_comm *comm;
@@ -194,7 +187,7 @@ static hcommResult_t all_reduce(const void *send, void *recv, size_t count,
 	if (!ret)
 		ret = check_type(call.name, dtype);
 	if (!ret)
-		ret = check_op(call.name, op);
+		ret = hcomm_api_redop(comm, op, &call);
 	if (!ret)
 		ret = check_bytes(call.name, count, dtype, 1, &bytes);
 	if (!ret)
@@ -285,7 +278,7 @@ static hcommResult_t reduce(const void *send, void *recv, size_t count,
 {
 	struct hcomm_call_args call = {
 		.name = "Reduce", .coll = HCOMM_COLL_REDUCE, .dtype = dtype,
-		.redop = op, .count = count, .send = send,
+		.count = count, .send = send,
 	};
 	struct hcomm_comm *comm;
 	uint64_t bytes = 0;
@@ -295,7 +288,7 @@ static hcommResult_t reduce(const void *send, void *recv, size_t count,
 	if (!ret)
 		ret = check_type(call.name, dtype);
 	if (!ret)
-		ret = check_op(call.name, op);
+		ret = hcomm_api_redop(comm, op, &call);
 	if (!ret)
 		ret = check_root(comm, call.name, root);
 	if (!ret)
@@ -342,7 +335,7 @@ static hcommResult_t reduce_scatter(const void *send, void *recv, size_t count,
 {
 	struct hcomm_call_args call = {
 		.name = "ReduceScatter", .coll = HCOMM_COLL_REDUCE_SCATTER,
-		.dtype = dtype, .redop = op, .count = count,
+		.dtype = dtype, .count = count,
 		.send = send, .recv = recv,
 	};
 	uint64_t all = 0, block = 0;
@@ -353,7 +346,7 @@ static hcommResult_t reduce_scatter(const void *send, void *recv, size_t count,
 	if (!ret)
 		ret = check_type(call.name, dtype);
 	if (!ret)
-		ret = check_op(call.name, op);
+		ret = hcomm_api_redop(comm, op, &call);
 	if (!ret)
 		ret = check_bytes(call.name, count, dtype, 1, &block);
 	if (!ret)

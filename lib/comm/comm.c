@@ -21,6 +21,7 @@ void hcomm_comm_put(struct hcomm_comm *comm)
 		return;
 	pthread_mutex_destroy(&comm->lock);
 	hcomm_choose_exit(comm);
+	free(comm->premuls);
 	free(comm->flows);
 	free(comm);
 }

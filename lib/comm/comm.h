@@ -29,6 +29,7 @@
  */
 struct hcomm_plan_key {
 	uint64_t count;
+	uint64_t operand;
 	struct hcomm_candidate cand;
 	uint32_t coll;
 	uint32_t root;
@@ -92,6 +93,18 @@ struct hcomm_flow {
 };
 
 /**
+ * struct hcomm_premul - a sum of scaled inputs that the program made
+ * @used: it exists
+ * @dtype: of the scalar
+ * @operand: scalar, the bits of an element
+ */
+struct hcomm_premul {
+	bool used;
+	uint32_t dtype;
+	uint64_t operand;
+};
+
+/**
  * struct hcomm_comm - communicator
  * @magic: HCOMM_COMM_MAGIC while the handle is valid
  * @refs: handle and requests; atomic
@@ -106,6 +119,8 @@ struct hcomm_flow {
  * @flows: hash of tags in use
  * @flow_room: its size, a power of two or 0
  * @nflows: flows in use
+ * @premuls: operations made, by number
+ * @npremuls: entries of it
  * @chooser: planner
  * @cache: loaded plans
  * @inflight: launches in flight; atomic, given back by the ring's drain
@@ -127,6 +142,8 @@ struct hcomm_comm {
 	struct hcomm_flow *flows;
 	size_t flow_room;
 	size_t nflows;
+	struct hcomm_premul *premuls;
+	uint32_t npremuls;
 	struct hcomm_chooser chooser;
 	struct hcomm_cache cache;
 	uint32_t inflight;
@@ -214,6 +231,7 @@ void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
  * @coll: enum hcomm_coll
  * @dtype: enum hcomm_dtype
  * @redop: enum hcomm_redop
+ * @operand: of PREMUL_SUM
  * @root: root rank; P2P: sender
  * @peer: P2P: receiver
  * @tag: P2P
@@ -227,6 +245,7 @@ struct hcomm_call_args {
 	uint32_t coll;
 	uint32_t dtype;
 	uint32_t redop;
+	uint64_t operand;
 	uint32_t root;
 	uint32_t peer;
 	uint32_t tag;

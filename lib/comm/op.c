@@ -170,6 +170,7 @@ static hcommResult_t fill_key(struct hcomm_comm *comm,
 		.count = call->count,
 		.dtype = call->dtype,
 		.redop = call->redop,
+		.operand = call->operand,
 		.in_place = call->in_place,
 		.topo = comm->chooser.topo,
 	};
@@ -183,6 +184,7 @@ static hcommResult_t fill_key(struct hcomm_comm *comm,
 	key->peer = call->peer;
 	key->dtype = (uint8_t)call->dtype;
 	key->redop = (uint8_t)call->redop;
+	key->operand = call->operand;
 	key->in_place = call->in_place;
 	if (call->coll == HCOMM_COLL_P2P) {
 		key->cand.algo = HCOMM_ALGO_P2P;

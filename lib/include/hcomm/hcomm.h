@@ -117,20 +117,46 @@ typedef enum {
 	hcommFloat16 = 8,	/* IEEE 754 binary16 */
 	hcommBfloat16 = 9,	/* upper half of binary32 */
 	hcommFloat32 = 10,
-	hcommFloat64 = 11
+	hcommFloat64 = 11,
+	hcommFp8E4M3 = 12,	/* OCP FP8 without infinities: bias 7, NaN is S.1111.111 */
+	hcommFp8E5M2 = 13	/* OCP FP8 with infinities: bias 15 */
 } hcommDataType_t;
 
 /**
  * typedef hcommRedOp_t - reductions
+ * @hcommSum: sum
+ * @hcommProd: product
+ * @hcommMin: minimum
+ * @hcommMax: maximum
+ * @hcommBand: bitwise and, of integers only as all that follow up to hcommLxor
+ * @hcommBor: bitwise or
+ * @hcommBxor: bitwise exclusive or
+ * @hcommLand: 1 where all are not 0, else 0
+ * @hcommLor: 1 where any is not 0, else 0
+ * @hcommLxor: 1 where an odd number of them is not 0, else 0
+ * @hcommAvg: the sum, divided by the number of ranks at the end
+ * @hcommRedOpEnd: not an operation; keeps room for those that are made
  *
- * Integer sums and products wrap.  All ranks get the same bits, the same on
- * every run.
+ * Integer sums and products wrap; the average of integers is their sum, wrapped,
+ * divided toward zero.  Every operation on floating point numbers is rounded once
+ * to nearest even, and so is the division of an average.  NaNs of results are
+ * the canonical one of their type, and -0 is less than +0.  What is too large is
+ * an infinity, or a NaN in hcommFp8E4M3, which has none.  All ranks get the
+ * same bits, the same on every run.
  */
 typedef enum {
 	hcommSum = 0,
 	hcommProd = 1,
 	hcommMin = 2,
-	hcommMax = 3
+	hcommMax = 3,
+	hcommBand = 4,
+	hcommBor = 5,
+	hcommBxor = 6,
+	hcommLand = 7,
+	hcommLor = 8,
+	hcommLxor = 9,
+	hcommAvg = 32,
+	hcommRedOpEnd = 0x7fffffff
 } hcommRedOp_t;
 
 /** typedef hcommComm_t - a communicator; owned by who created it */
@@ -426,6 +452,29 @@ hcommResult_t hcommRecv(void *buf, size_t n, int src, int tag,
 			hcommComm_t comm);
 
 /* ---------------------------------------------------------------- collectives */
+
+/**
+ * hcommRedOpCreatePreMulSum - make a sum of scaled inputs
+ * @op: out: operation, to be given to hcommRedOpDestroy()
+ * @scalar: a number of type @dtype, read now: what this rank's input is multiplied
+ *	by before it is added; each rank may have its own
+ * @dtype: type that @op is for
+ * @comm: communicator that @op is for, and ends with
+ *
+ * Only this rank: nothing is communicated.  Ranks must use operations made so in
+ * the same calls.  Errors: HCOMM_ERR_INVALID_ARGUMENT, HCOMM_ERR_NO_MEMORY.
+ */
+hcommResult_t hcommRedOpCreatePreMulSum(hcommRedOp_t *op, const void *scalar,
+					hcommDataType_t dtype, hcommComm_t comm);
+
+/**
+ * hcommRedOpDestroy - end an operation that was made
+ * @op: operation; calls that were started with it go on
+ * @comm: its communicator
+ *
+ * Errors: HCOMM_ERR_INVALID_ARGUMENT (@comm has no such operation).
+ */
+hcommResult_t hcommRedOpDestroy(hcommRedOp_t op, hcommComm_t comm);
 
 /**
  * hcommAllReduce - reduce over all ranks, result on all

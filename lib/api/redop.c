@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Reductions of the API: which there are, and those that a program makes itself,
+ * which belong to a communicator.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+
+/* numbers of made operations: this one and those after it */
+#define PREMUL_FIRST	256u
+
+/* operations of a communicator at one time */
+#define PREMUL_MAX	65536u
+
+_Static_assert((int)hcommLxor == HCOMM_OP_LXOR && (int)hcommAvg == HCOMM_OP_AVG &&
+	       (int)hcommFp8E5M2 == HCOMM_DT_FP8_E5M2, "the API has the ABI's numbers");
+
+static hcommResult_t unknown_op(const char *name, hcommRedOp_t op)
+{
+	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+			  "%s: op is %lld, must be a hcommRedOp_t of this communicator",
+			  name, (long long)op);
+}
+
+/* comm locked; NULL: there is none */
+static struct hcomm_premul *made_op(struct hcomm_comm *comm, hcommRedOp_t op)
+{
+	uint32_t i = (uint32_t)op - PREMUL_FIRST;
+
+	return i < comm->npremuls && comm->premuls[i].used ? &comm->premuls[i] : NULL;
+}
+
+static hcommResult_t use_made_op(struct hcomm_comm *comm, hcommRedOp_t op,
+				 struct hcomm_call_args *call)
+{
+	struct hcomm_premul found = { 0 }, *p;
+
+	pthread_mutex_lock(&comm->lock);
+	p = made_op(comm, op);
+	if (p)
+		found = *p;
+	pthread_mutex_unlock(&comm->lock);
+	if (!found.used)
+		return unknown_op(call->name, op);
+	if (found.dtype != call->dtype)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s: op was made for %s, but dtype is %s", call->name,
+				  hcomm_dtype_text(found.dtype),
+				  hcomm_dtype_text(call->dtype));
+	call->redop = HCOMM_OP_PREMUL_SUM;
+	call->operand = found.operand;
+	return HCOMM_SUCCESS;
+}
+
+hcommResult_t hcomm_api_redop(struct hcomm_comm *comm, hcommRedOp_t op,
+			      struct hcomm_call_args *call)
+{
+	if ((uint32_t)op >= PREMUL_FIRST)
+		return use_made_op(comm, op, call);
+	if (op != hcommAvg && (uint32_t)op >= HCOMM_OP_COUNT)
+		return unknown_op(call->name, op);
+	if (op == hcommAvg &&
+	    (call->coll == HCOMM_COLL_SCAN || call->coll == HCOMM_COLL_EXSCAN))
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s: there is no average of a prefix: use hcommSum and divide",
+				  call->name);
+	if (op != hcommAvg && !HCOMM_OP_FITS((uint32_t)op, call->dtype))
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s: op is %s, which integers have, but dtype is %s",
+				  call->name, hcomm_redop_text((uint32_t)op),
+				  hcomm_dtype_text(call->dtype));
+	call->redop = (uint32_t)op;
+	return HCOMM_SUCCESS;
+}
+
+/* comm locked: the number of a free entry, PREMUL_MAX: no memory, or too many */
+static uint32_t free_entry(struct hcomm_comm *comm)
+{
+	uint32_t n = comm->npremuls, room = n ? 2 * n : 8, i;
+	struct hcomm_premul *more;
+
+	for (i = 0; i < n; i++) {
+		if (!comm->premuls[i].used)
+			return i;
+	}
+	if (n == PREMUL_MAX)
+		return PREMUL_MAX;
+	more = realloc(comm->premuls, room * sizeof(*more));
+	if (!more)
+		return PREMUL_MAX;
+	memset(more + n, 0, (room - n) * sizeof(*more));
+	comm->premuls = more;
+	comm->npremuls = room;
+	return n;
+}
+
+static uint64_t element_bits(const void *element, uint32_t size)
+{
+	uint16_t x16;
+	uint32_t x32;
+	uint64_t x64;
+
+	switch (size) {
+	case 1:
+		return *(const uint8_t *)element;
+	case 2:
+		memcpy(&x16, element, size);
+		return x16;
+	case 4:
+		memcpy(&x32, element, size);
+		return x32;
+	default:
+		memcpy(&x64, element, sizeof(x64));
+		return x64;
+	}
+}
+
+hcommResult_t hcommRedOpCreatePreMulSum(hcommRedOp_t *op, const void *scalar,
+					hcommDataType_t dtype, hcommComm_t handle)
+{
+	static const char name[] = "RedOpCreatePreMulSum";
+	struct hcomm_comm *comm;
+	hcommResult_t ret;
+	uint32_t i;
+
+	ret = hcomm_api_sound(handle, &comm);
+	if (ret)
+		return ret;
+	if (!op || !scalar)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: %s is NULL", name,
+				  op ? "scalar" : "op");
+	if ((unsigned int)dtype >= HCOMM_DT_COUNT)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s: dtype is %lld, must be a hcommDataType_t", name,
+				  (long long)dtype);
+	pthread_mutex_lock(&comm->lock);
+	i = free_entry(comm);
+	if (i < PREMUL_MAX) {
+		comm->premuls[i] = (struct hcomm_premul){
+			.used = true, .dtype = (uint32_t)dtype,
+			.operand = element_bits(scalar, hcomm_dtype_bytes((uint32_t)dtype)),
+		};
+	}
+	pthread_mutex_unlock(&comm->lock);
+	if (i == PREMUL_MAX)
+		return hcomm_fail(HCOMM_ERR_NO_MEMORY,
+				  "%s: no memory, or %u operations exist; destroy some", name,
+				  PREMUL_MAX);
+	*op = (hcommRedOp_t)(PREMUL_FIRST + i);
+	return HCOMM_SUCCESS;
+}
+
+hcommResult_t hcommRedOpDestroy(hcommRedOp_t op, hcommComm_t handle)
+{
+	struct hcomm_premul *p;
+	struct hcomm_comm *comm;
+	hcommResult_t ret;
+
+	ret = hcomm_api_comm(handle, &comm);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&comm->lock);
+	p = made_op(comm, op);
+	if (p)
+		p->used = false;
+	pthread_mutex_unlock(&comm->lock);
+	return p ? HCOMM_SUCCESS : unknown_op("RedOpDestroy", op);
+}
