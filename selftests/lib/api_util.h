@@ -9,21 +9,31 @@
 
 #include <hcomm/hcomm.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define NTYPES	12
-#define NOPS	4
+#define NTYPES	14
+#define NOPS	11
 
-static const size_t type_bytes[NTYPES] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8 };
+static const size_t type_bytes[NTYPES] = { 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1 };
 static const char *const type_names[NTYPES] = {
 	"int8", "uint8", "int16", "uint16", "int32", "uint32",
-	"int64", "uint64", "fp16", "bf16", "fp32", "fp64",
+	"int64", "uint64", "fp16", "bf16", "fp32", "fp64", "e4m3", "e5m2",
 };
-static const char *const op_names[NOPS] = { "sum", "prod", "min", "max" };
+static const struct {
+	hcommRedOp_t op;
+	const char *name;
+	int ints_only;
+} ops[NOPS] = {
+	{ hcommSum, "sum", 0 }, { hcommProd, "prod", 0 }, { hcommMin, "min", 0 },
+	{ hcommMax, "max", 0 }, { hcommAvg, "avg", 0 }, { hcommBand, "band", 1 },
+	{ hcommBor, "bor", 1 }, { hcommBxor, "bxor", 1 }, { hcommLand, "land", 1 },
+	{ hcommLor, "lor", 1 }, { hcommLxor, "lxor", 1 },
+};
 
 static int rank, size, failures, tests, failed_tests;
 
@@ -64,13 +74,18 @@ static inline void put(int type, void *buf, size_t i, long v)
 	uint16_t h = 0;
 	int e = 0;
 
+	while (v >> (e + 1))
+		e++;
 	switch (type) {
+	case hcommFp8E4M3:
+		*p = (uint8_t)(v ? (e + 7) << 3 | ((v << 3 >> e) & 7) : 0);
+		break;
+	case hcommFp8E5M2:
+		*p = (uint8_t)(v ? (e + 15) << 2 | ((v << 2 >> e) & 3) : 0);
+		break;
 	case hcommFloat16:
-		if (v) {
-			while (v >> (e + 1))
-				e++;
+		if (v)
 			h = (uint16_t)((e + 15) << 10 | ((v << (10 - e)) & 0x3ff));
-		}
 		memcpy(p, &h, 2);
 		break;
 	case hcommBfloat16:
@@ -90,27 +105,60 @@ static inline void put(int type, void *buf, size_t i, long v)
 	}
 }
 
-/* element i of a rank: small enough for exact results on up to 8 ranks */
-static inline long value(int op, int r, size_t i)
+/*
+ * Element i of a rank: small enough for exact results on up to 8 ranks, of the
+ * 8 bit types, which hold 3 bits, on up to 4.
+ */
+static inline long value(int type, int op, int r, size_t i)
 {
+	bool small = type == hcommFp8E4M3 || type == hcommFp8E5M2;
+
 	switch (op) {
+	case hcommAvg:
+		/* the quotient is a whole number where it has to be one */
+		if (type >= hcommFloat16)
+			return small && r > 1 ? 0 : size * (long)((r + i) % (small ? 2 : 4));
+		return (long)((r * 7 + i * 3 + (i >> 8)) % 15);
+	case hcommLand:
+	case hcommLor:
+	case hcommLxor:
+		return (long)((r + 1) * i % 3 * (i % 5));
 	case hcommSum:
-		return (long)((r * 7 + i * 3 + (i >> 8)) % 30);
+		return (long)((r * 7 + i * 3 + (i >> 8)) % (small ? 2 : 30));
 	case hcommProd:
 		return 1 + (long)((r + i + (i >> 5)) % 3 == 0);
 	default:
-		return (long)((r * 53 + i * 29 + (i >> 7)) % 120);
+		return (long)((r * 53 + i * 29 + (i >> 7)) % (small ? 8 : 120));
 	}
 }
 
-static inline long reduced(int op, size_t i)
+static inline long reduced(int type, int op, size_t i)
 {
-	long acc = value(op, 0, i), v;
+	long acc = value(type, op, 0, i), v;
 	int r;
 
 	for (r = 1; r < size; r++) {
-		v = value(op, r, i);
+		v = value(type, op, r, i);
 		switch (op) {
+		case hcommBand:
+			acc &= v;
+			break;
+		case hcommBor:
+			acc |= v;
+			break;
+		case hcommBxor:
+			acc ^= v;
+			break;
+		case hcommLand:
+			acc = acc && v;
+			break;
+		case hcommLor:
+			acc = acc || v;
+			break;
+		case hcommLxor:
+			acc = !acc != !v;
+			break;
+		case hcommAvg:
 		case hcommSum:
 			acc += v;
 			break;
@@ -124,6 +172,9 @@ static inline long reduced(int op, size_t i)
 			acc = v > acc ? v : acc;
 		}
 	}
+	if (op == hcommAvg)
+		acc /= size;
+	/* one rank: its input, whatever the operation */
 	return acc;
 }
 

@@ -242,6 +242,51 @@ static void test_busy(void)
 	verdict("more calls than allowed are refused and lose nothing");
 }
 
+/* each rank's input times a number of its own, in both kinds of arithmetic */
+static void test_premul(void)
+{
+	hcommRedOp_t ints = hcommSum, floats = hcommSum, other = hcommSum;
+	int32_t factor = rank + 2, in[100], out[100], want[100];
+	float ffactor = (float)rank + 0.5f, fin[100], fout[100], fwant[100];
+	int i, r;
+
+	memset(want, 0, sizeof(want));
+	memset(fwant, 0, sizeof(fwant));
+	for (i = 0; i < 100; i++) {
+		in[i] = i - 50 * rank;
+		fin[i] = (float)(i + rank);
+		for (r = 0; r < size; r++) {
+			want[i] += (r + 2) * (i - 50 * r);
+			fwant[i] += ((float)r + 0.5f) * (float)(i + r);
+		}
+	}
+	MUST(hcommRedOpCreatePreMulSum(&ints, &factor, hcommInt32, COMM_WORLD));
+	MUST(hcommRedOpCreatePreMulSum(&floats, &ffactor, hcommFloat32, COMM_WORLD));
+	MUST(hcommAllReduce(in, out, 100, hcommInt32, ints, COMM_WORLD));
+	if (memcmp(out, want, sizeof(want)))
+		FAIL("integers: element 1 is %d, must be %d", out[1], want[1]);
+	for (i = 0; i < 100; i++) {
+		if (in[i] != i - 50 * rank)
+			FAIL("input %d has changed", i);
+	}
+	MUST(hcommAllReduce(in, in, 100, hcommInt32, ints, COMM_WORLD));
+	if (memcmp(in, want, sizeof(want)))
+		FAIL("integers, in place: element 1 is %d, must be %d", in[1], want[1]);
+	MUST(hcommReduce(fin, fout, 100, hcommFloat32, floats, size - 1, COMM_WORLD));
+	if (rank == size - 1 && memcmp(fout, fwant, sizeof(fwant)))
+		FAIL("floats: element 1 is %f, must be %f", (double)fout[1], (double)fwant[1]);
+	expect(hcommAllReduce(in, out, 100, hcommInt64, ints, COMM_WORLD),
+	       HCOMM_ERR_INVALID_ARGUMENT, "made for int32");
+	expect(hcommRedOpCreatePreMulSum(&other, NULL, hcommInt32, COMM_WORLD),
+	       HCOMM_ERR_INVALID_ARGUMENT, "scalar");
+	expect(hcommRedOpDestroy(hcommSum, COMM_WORLD), HCOMM_ERR_INVALID_ARGUMENT, "op");
+	MUST(hcommRedOpDestroy(ints, COMM_WORLD));
+	expect(hcommAllReduce(in, out, 100, hcommInt32, ints, COMM_WORLD),
+	       HCOMM_ERR_INVALID_ARGUMENT, "op");
+	MUST(hcommRedOpDestroy(floats, COMM_WORLD));
+	verdict("sums of scaled inputs");
+}
+
 /* --------------------------------------------------------------------- errors */
 
 static void test_arguments(void)
@@ -261,10 +306,12 @@ static void test_arguments(void)
 	       HCOMM_ERR_INVALID_ARGUMENT, "tag");
 	expect(hcommSend(NULL, 1, !rank, 0, COMM_WORLD), HCOMM_ERR_INVALID_ARGUMENT,
 	       "NULL");
-	expect(hcommAllReduce(buf, buf, 1, 12, hcommSum, COMM_WORLD),
+	expect(hcommAllReduce(buf, buf, 1, 14, hcommSum, COMM_WORLD),
 	       HCOMM_ERR_INVALID_ARGUMENT, "dtype");
-	expect(hcommAllReduce(buf, buf, 1, hcommInt8, 4, COMM_WORLD),
+	expect(hcommAllReduce(buf, buf, 1, hcommInt8, 10, COMM_WORLD),
 	       HCOMM_ERR_INVALID_ARGUMENT, "op");
+	expect(hcommAllReduce(buf, buf, 1, hcommBfloat16, hcommBxor, COMM_WORLD),
+	       HCOMM_ERR_INVALID_ARGUMENT, "bxor");
 	expect(hcommAllReduce(buf, buf + 8, 16, hcommInt8, hcommSum, COMM_WORLD),
 	       HCOMM_ERR_INVALID_ARGUMENT, "overlap");
 	expect(hcommAllReduce(buf, buf, SIZE_MAX / 2, hcommInt64, hcommSum,
@@ -682,6 +729,7 @@ int main(int argc, char **argv)
 	test_async();
 	test_async_colls();
 	test_busy();
+	test_premul();
 	test_arguments();
 	test_bad_buffers();
 	test_remap();
