@@ -54,6 +54,7 @@ kmod:
 include lib/build.mk
 include tools/build.mk
 include selftests/build.mk
+include tools/hcomm_sched/build.mk
 
 .PHONY: install uninstall
 install: all install-lib install-tools

@@ -33,27 +33,6 @@ bench_allreduce_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link))
 TOOLS	:= hcomm_test hcomm_perf hcomm_run first train_digits bench_idle bench_launch \
 	bench_build $(if $(MPICC),bench_allreduce)
 
-# One tool looks inside: it has the library's parts and the simulator's engine in
-# it, and needs no module.
-SIM_SRC := $(addprefix kmod/core/,engine.c link.c rx.c step.c prog.c wire.c mem.c \
-	reduce.c reduce_scalar.c reduce_fp.c reduce_scale.c reduce_avx2.c) \
-	$(addprefix selftests/sim/,sim.c rank.c fabric.c events.c simmem.c \
-	net.c)
-SIM_OBJ := $(SIM_SRC:%.c=$(TOOLS_DIR)/inside/%.o)
-hcomm_sched_OBJ := $(patsubst tools/%.c,$(TOOLS_DIR)/%.o, \
-	$(wildcard tools/hcomm_sched/*.c) $(TOOLS_COMMON))
-
-$(TOOLS_DIR)/hcomm_sched/%.o: CFLAGS_TOOL = -Ikmod/core
-$(TOOLS_DIR)/inside/kmod/core/reduce_avx2.o: CFLAGS_TOOL = \
-	$(if $(filter x86_64,$(shell uname -m)),-mavx2)
-$(TOOLS_DIR)/inside/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -Ikmod/core -Iselftests/sim $(CFLAGS_TOOL) -c $< -o $@
-
-$(BIN)/hcomm_sched: $(hcomm_sched_OBJ) $(SIM_OBJ) $(LIB_STATIC)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ $(LIB_LIBS) -lm
-
 TOOLS_RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
 TOOLS_OBJ := $(sort $(foreach t,$(TOOLS),$($(t)_SRC:tools/%.c=$(TOOLS_DIR)/%.o)))
 
@@ -83,4 +62,4 @@ uninstall-tools:
 	rm -f $(TOOLS_INSTALLED:%=$(DESTDIR)$(BINDIR)/%)
 	rm -f $(TOOLS_INSTALLED:%=$(DESTDIR)$(MANDIR)/man1/%.1)
 
--include $(TOOLS_OBJ:.o=.d) $(hcomm_sched_OBJ:.o=.d) $(SIM_OBJ:.o=.d)
+-include $(TOOLS_OBJ:.o=.d)

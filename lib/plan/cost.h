@@ -150,6 +150,14 @@ static inline double busy(const struct hcomm_cost *c, struct hcomm_hop h, double
 	return hcomm_max(cpu_busy(c, h, b, reduce), b * wire(c, h));
 }
 
+/* collectives that reduce */
+static inline bool reduces(uint32_t coll)
+{
+	return coll == HCOMM_COLL_ALLREDUCE || coll == HCOMM_COLL_REDUCE ||
+	       coll == HCOMM_COLL_REDUCE_SCATTER || coll == HCOMM_COLL_SCAN ||
+	       coll == HCOMM_COLL_EXSCAN;
+}
+
 /* the formulas: seconds, negative where a limit would be exceeded */
 typedef double (*hcomm_formula)(struct hcomm_cost *c);
 
@@ -159,5 +167,21 @@ double hcomm_cost_double_tree(struct hcomm_cost *c);
 double hcomm_cost_recursive_doubling(struct hcomm_cost *c);
 double hcomm_cost_direct(struct hcomm_cost *c);
 double hcomm_cost_dissemination(struct hcomm_cost *c);
+double hcomm_cost_bidirectional_ring(struct hcomm_cost *c);
+double hcomm_cost_knomial(struct hcomm_cost *c);
+double hcomm_cost_halving_doubling(struct hcomm_cost *c);
+double hcomm_cost_bruck(struct hcomm_cost *c);
+double hcomm_cost_pairwise(struct hcomm_cost *c);
+double hcomm_cost_star(struct hcomm_cost *c);
+double hcomm_cost_pipeline(struct hcomm_cost *c);
+double hcomm_cost_scatter_allgather(struct hcomm_cost *c);
+double hcomm_cost_nonuniform_ring(struct hcomm_cost *c);
+double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c);
+double hcomm_cost_hierarchical(struct hcomm_cost *c);
+double hcomm_cost_linear(struct hcomm_cost *c);
+
+/* pieces that formulas share: slices of a pipelined schedule, a way round */
+double hcomm_cost_slices(const struct hcomm_cost *c, double part);
+double hcomm_cost_next(struct hcomm_cost *c, double b, bool reduce);
 
 #endif /* HCOMM_PLAN_COST_H */

@@ -34,29 +34,6 @@ double hcomm_cost_recursive_doubling(struct hcomm_cost *c)
 	       ends(c, c->s->leader, c->v);
 }
 
-/*
- * L + (n - 1) times the work of a message: all are on their way at once, each
- * rank reduces what it gets one by one
- */
-double hcomm_cost_direct(struct hcomm_cost *c)
-{
-	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 }, far = c->s->all;
-	double p = c->s->max_local, peers = c->n - p;
-	double start = hop_link(c, far)->latency, cpu, net = 0;
-
-	if (c->n > HCOMM_MAX_PEERS)
-		return -1;
-	note_message(c, c->v);
-	cpu = (p - 1) * cpu_busy(c, local, c->v, true);
-	if (peers) {
-		cpu += peers * cpu_busy(c, far, c->v, true);
-		net = peers * c->v * wire(c, far);
-		if (!is_eager(c, c->v))
-			start += hop_link(c, far)->latency;
-	}
-	return start + hcomm_max(cpu, net);
-}
-
 /* sum over rounds of L + o */
 double hcomm_cost_dissemination(struct hcomm_cost *c)
 {
@@ -66,4 +43,131 @@ double hcomm_cost_dissemination(struct hcomm_cost *c)
 	for (k = 0; k < c->s->levels; k++)
 		time += message(c, c->s->shift[k], 0, false, true);
 	return time;
+}
+
+/* rounds of halves: v/2 at the largest distance, v/4 at half of it, ... */
+static double halves(struct hcomm_cost *c, double v, bool reduce, bool early)
+{
+	uint32_t k, rounds = c->s->levels - !is_pow2(c);
+	double time = 0;
+
+	for (k = rounds; k-- > 0;) {
+		v /= 2;
+		time += message(c, c->s->flip[k], v, reduce, early);
+	}
+	return time;
+}
+
+/*
+ * ALLREDUCE: halving (reduce) and doubling (copy) of v; REDUCE_SCATTER and
+ * ALLGATHER: one of them, of n v.  Folding as above.
+ */
+double hcomm_cost_halving_doubling(struct hcomm_cost *c)
+{
+	double v = c->v, time = 0;
+	uint32_t coll = c->call->coll;
+
+	if (coll != HCOMM_COLL_ALLREDUCE)
+		v *= c->n;
+	note_message(c, v / 2);
+	if (coll != HCOMM_COLL_ALLGATHER)
+		time += halves(c, v, true, false);
+	if (coll != HCOMM_COLL_REDUCE_SCATTER)
+		time += halves(c, v, false, true);
+	if (!is_pow2(c)) {
+		if (coll != HCOMM_COLL_ALLGATHER)
+			time += message(c, c->s->next, v, true, true);
+		time += message(c, c->s->next,
+				coll == HCOMM_COLL_REDUCE_SCATTER ? v / c->n : v, false,
+				true);
+	}
+	return time + ends(c, c->s->leader, v / 2);
+}
+
+/*
+ * ALLGATHER: round k hands on 2^k blocks (the last one the rest); ALLTOALL: each
+ * round half of all blocks, packed before and unpacked after; then all is put in
+ * its place.
+ */
+double hcomm_cost_bruck(struct hcomm_cost *c)
+{
+	double blocks = 1, left = c->n - 1, time = 0, n;
+	uint32_t k;
+
+	for (k = 0; k < c->s->levels; k++, blocks *= 2) {
+		n = c->call->coll == HCOMM_COLL_ALLTOALL ? c->n / 2 :
+		    hcomm_min(blocks, left);
+		left -= n;
+		time += message(c, c->s->shift[k], n * c->v, false, k == 0);
+		if (c->call->coll == HCOMM_COLL_ALLTOALL)
+			time += n * c->v / c->m->copy_rate;
+	}
+	return time + c->n * c->v / c->m->copy_rate +
+	       ends(c, c->s->leader, c->v);
+}
+
+/* the same rounds at evenly halved distances, without the last copies */
+double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c)
+{
+	return hcomm_cost_bruck(c);
+}
+
+/* rounds of halves as above, for any number of ranks, without folding */
+double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
+{
+	double v = c->v, time = 0;
+	uint32_t coll = c->call->coll, k;
+	int pass;
+
+	if (coll != HCOMM_COLL_ALLREDUCE)
+		v *= c->n;
+	note_message(c, v / 2);
+	for (pass = 0; pass < 2; pass++) {
+		bool reduce = !pass;
+		double part = v;
+
+		if (coll == (reduce ? HCOMM_COLL_ALLGATHER : HCOMM_COLL_REDUCE_SCATTER))
+			continue;
+		for (k = 0; k < c->s->levels; k++) {
+			part /= 2;
+			time += message(c, c->s->shift[k], part, reduce, !reduce);
+		}
+	}
+	return time + ends(c, c->s->leader, v / 2);
+}
+
+/* halves of v scattered down a binomial tree, then v/n round a ring */
+double hcomm_cost_scatter_allgather(struct hcomm_cost *c)
+{
+	double part = c->v, time = 0;
+	uint32_t k;
+
+	note_message(c, c->v / 2);
+	for (k = c->s->levels; k-- > 0;) {
+		struct hcomm_hop h = { c->s->flip[k].cls, 1 };
+
+		part /= 2;
+		time += message(c, h, part, false, true);
+	}
+	return time + (c->n - 1) * hcomm_max(hcomm_cost_next(c, c->v / c->n, false),
+					     busy(c, c->s->next, c->v / c->n, false)) +
+	       ends(c, c->s->leader, c->v / 2);
+}
+
+/*
+ * Inside a node of p ranks, then between the nodes: (p - 1) messages of v/p and
+ * log2 of the nodes exchanges of v/p, all p of a node at the same time, and back.
+ */
+double hcomm_cost_hierarchical(struct hcomm_cost *c)
+{
+	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 }, far = c->s->all;
+	double p = c->s->max_local, part = c->v / p, time = 0, nodes;
+
+	note_message(c, part);
+	time += (p - 1) * message(c, local, part, reduces(c->call->coll), true);
+	for (nodes = 1; nodes < c->s->nnodes; nodes *= 2)
+		time += message(c, far, part, reduces(c->call->coll), false);
+	if (c->call->coll == HCOMM_COLL_ALLREDUCE)
+		time += (p - 1) * message(c, local, part, false, true);
+	return time + ends(c, far, part);
 }

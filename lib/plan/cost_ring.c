@@ -2,6 +2,18 @@
 /* Predicted times of what goes round in rings. */
 #include "cost.h"
 
+/* one hop to the next rank, of the average kind */
+double hcomm_cost_next(struct hcomm_cost *c, double b, bool reduce)
+{
+	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 };
+	double cross = c->s->next_cross / c->n, way;
+
+	way = cross * message(c, c->s->next, b, reduce, true);
+	if (cross < 1)
+		way += (1 - cross) * message(c, local, b, reduce, true);
+	return way;
+}
+
 /*
  * One round: every rank gives @block bytes to its neighbour.  A block goes on as
  * soon as its first chunk is there, and channels cut it into pieces that do so one
@@ -18,9 +30,7 @@ static double round_time(struct hcomm_cost *c, double block, bool reduce)
 	double cross = s->next_cross / c->n, way, work;
 
 	note_message(c, piece);
-	way = cross * message(c, s->next, first, reduce, true);
-	if (cross < 1)
-		way += (1 - cross) * message(c, local, first, reduce, true);
+	way = hcomm_cost_next(c, first, reduce);
 	if (cross < 1)
 		work = hcomm_max(busy(c, s->next, piece, reduce),
 				 busy(c, local, piece, reduce));
@@ -53,4 +63,69 @@ double hcomm_cost_ring(struct hcomm_cost *c)
 		time += message(c, c->s->next, piece, false, true) -
 			message(c, c->s->next, c->lim->chunk_size, false, true);
 	return time + ends(c, c->s->next, piece);
+}
+
+/*
+ * Half of each block goes one way and half the other: the latency of half a block
+ * per round, and the work of all of it.
+ */
+double hcomm_cost_bidirectional_ring(struct hcomm_cost *c)
+{
+	double rounds = c->n - 1, block = c->v, half, time = 0, work;
+	struct hcomm_hop h = c->s->next;
+	uint32_t coll = c->call->coll;
+	int pass;
+
+	if (coll == HCOMM_COLL_ALLREDUCE)
+		block /= c->n;
+	if (4 * rounds * c->cand->channels * 2 > HCOMM_MAX_STEPS)
+		return -1;
+	half = block / 2 / c->cand->channels;
+	note_message(c, half);
+	for (pass = 0; pass < 2; pass++) {
+		bool reduce = !pass;
+
+		if (coll == (reduce ? HCOMM_COLL_ALLGATHER : HCOMM_COLL_REDUCE_SCATTER))
+			continue;
+		work = 2 * c->cand->channels * busy(c, h, half, reduce);
+		time += rounds *
+			hcomm_max(hcomm_cost_next(c, hcomm_min(half, c->lim->chunk_size),
+						  reduce), work);
+	}
+	return time + ends(c, h, half);
+}
+
+/*
+ * A chain of all ranks: the first slice takes n - 1 hops, each further one the
+ * work of one
+ */
+static double chain(struct hcomm_cost *c, bool reduce)
+{
+	double count = hcomm_cost_slices(c, c->v), slice = c->v / count;
+
+	if (count * 4 > HCOMM_MAX_STEPS)
+		return -1;
+	note_message(c, slice);
+	return (c->n - 1) * hcomm_cost_next(c, slice, reduce) +
+	       (count - 1) * busy(c, c->s->next, slice, reduce) +
+	       ends(c, c->s->next, slice);
+}
+
+double hcomm_cost_linear(struct hcomm_cost *c)
+{
+	double time = chain(c, true);
+
+	/* EXSCAN keeps what came apart from what goes on */
+	if (time > 0 && c->call->coll == HCOMM_COLL_EXSCAN)
+		time += c->v / c->m->copy_rate;
+	return time;
+}
+
+double hcomm_cost_pipeline(struct hcomm_cost *c)
+{
+	double time = chain(c, reduces(c->call->coll));
+
+	if (time > 0 && c->call->coll == HCOMM_COLL_ALLREDUCE)
+		time += chain(c, false);
+	return time;
 }

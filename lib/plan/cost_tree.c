@@ -7,7 +7,7 @@
 #define MIN_SLICES	16
 #define MAX_SLICES	1024
 
-static double slices(const struct hcomm_cost *c, double part)
+double hcomm_cost_slices(const struct hcomm_cost *c, double part)
 {
 	uint64_t n = (uint64_t)(part / c->cand->grain);
 
@@ -108,7 +108,7 @@ static double tree_time(struct hcomm_cost *c, const struct tree *t, uint32_t low
 {
 	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
 	bool down = c->call->coll != HCOMM_COLL_REDUCE;
-	double part = c->v / t->parts, count = slices(c, part), slice = part / count;
+	double part = c->v / t->parts, count = hcomm_cost_slices(c, part), slice = part / count;
 	double time = 0;
 	uint32_t k, i;
 
@@ -155,4 +155,47 @@ double hcomm_cost_double_tree(struct hcomm_cost *c)
 	struct tree t = { 2, c->s->nranks > 3 ? 2 : 1, 1, 2 };
 
 	return tree_time(c, &t, 0, true);
+}
+
+/*
+ * One tree of radix k: ceil(log_k n) levels, k - 1 children at each.  The levels
+ * are those of the binomial tree taken log2 k at a time.
+ */
+double hcomm_cost_knomial(struct hcomm_cost *c)
+{
+	uint32_t radix = c->cand->radix ? c->cand->radix : 4, k = 0, i;
+	bool up = c->call->coll != HCOMM_COLL_BROADCAST &&
+		  c->call->coll != HCOMM_COLL_SCATTER;
+	bool down = c->call->coll != HCOMM_COLL_REDUCE &&
+		    c->call->coll != HCOMM_COLL_GATHER;
+	double span = 1, levels = 0, time = 0, count, slice;
+	struct tree t;
+
+	count = hcomm_cost_slices(c, c->v);
+	slice = c->v / count;
+	note_message(c, slice);
+	while (span < c->n) {
+		double kids = hcomm_min(radix - 1, (c->n - 1) / span);
+		struct hcomm_hop h;
+
+		for (i = 1; i + k < c->s->levels && span * (1u << i) < span * radix; i++)
+			;
+		i = k + i - 1 < c->s->levels ? k + i - 1 : c->s->levels - 1;
+		h = level(c, i, false);
+		if (up)
+			time += up_level(c, h, slice, kids);
+		if (down)
+			time += down_level(c, h, slice, kids) +
+				(kids - 1) * hop_link(c, h)->overhead / 2;
+		span *= radix;
+		while (k < c->s->levels && (double)(1u << k) < span)
+			k++;
+		levels += kids;
+	}
+	t = (struct tree){ 1, levels, levels, 1 };
+	if (count * (levels + 2) * 2 > HCOMM_MAX_STEPS)
+		return -1;
+	time += (count - 1) * further(c, &t, level(c, c->s->levels - 1, false), slice,
+				      up, down) + ends(c, c->s->leader, slice);
+	return up ? time : hcomm_max(time, own_copy(c, &t, slice, count));
 }

@@ -23,6 +23,18 @@ static const struct rule {
 	[HCOMM_ALGO_RECURSIVE_DOUBLING] = { hcomm_cost_recursive_doubling, 0, 0 },
 	[HCOMM_ALGO_DIRECT] = { hcomm_cost_direct, 0, 0 },
 	[HCOMM_ALGO_DISSEMINATION] = { hcomm_cost_dissemination, 0, 0 },
+	[HCOMM_ALGO_BIDIRECTIONAL_RING] = { hcomm_cost_bidirectional_ring, 0, ALL },
+	[HCOMM_ALGO_KNOMIAL] = { hcomm_cost_knomial, ALL, 0 },
+	[HCOMM_ALGO_HALVING_DOUBLING] = { hcomm_cost_halving_doubling, 0, 0 },
+	[HCOMM_ALGO_BRUCK] = { hcomm_cost_bruck, 0, 0 },
+	[HCOMM_ALGO_PAIRWISE] = { hcomm_cost_pairwise, 0, 0 },
+	[HCOMM_ALGO_STAR] = { hcomm_cost_star, 0, 0 },
+	[HCOMM_ALGO_PIPELINE] = { hcomm_cost_pipeline, ALL, 0 },
+	[HCOMM_ALGO_SCATTER_ALLGATHER] = { hcomm_cost_scatter_allgather, 0, 0 },
+	[HCOMM_ALGO_NONUNIFORM_RING] = { hcomm_cost_nonuniform_ring, 0, 0 },
+	[HCOMM_ALGO_NONUNIFORM_BRUCK] = { hcomm_cost_nonuniform_bruck, 0, 0 },
+	[HCOMM_ALGO_HIERARCHICAL] = { hcomm_cost_hierarchical, 0, 0 },
+	[HCOMM_ALGO_LINEAR] = { hcomm_cost_linear, ALL, 0 },
 };
 
 int hcomm_predict_uses_grain(uint32_t algo, uint32_t coll)
