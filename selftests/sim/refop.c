@@ -144,13 +144,15 @@ static double f8_to_double(u32 dtype, u8 x)
 /* The nearest of all numbers, an even one of two. */
 static u8 double_to_f8(u32 dtype, double d)
 {
-	u32 top = dtype == HCOMM_DT_FP8_E4M3 ? 0x7f : 0x7c, a = 0;
+	u32 top = dtype == HCOMM_DT_FP8_E4M3 ? 0x7f : 0x7c, a = 0, step;
 	double v = fabs(d), low, high;
 
 	if (isnan(d))
 		return dtype == HCOMM_DT_FP8_E4M3 ? 0x7f : 0x7e;
-	while (a < top && f8_magnitude(dtype, a + 1) <= v)
-		a++;
+	/* The largest that is not above it. */
+	for (step = 64; step; step /= 2)
+		if (a + step <= top && f8_magnitude(dtype, a + step) <= v)
+			a += step;
 	if (a < top) {
 		low = v - f8_magnitude(dtype, a);
 		high = f8_magnitude(dtype, a + 1) - v;

@@ -43,7 +43,7 @@ add() { tests+=("$*"); }	# name, options
 
 add random --random --seeds "1..$(((${long:+20}000 + 1500) / less))"
 add collectives --colls --seeds "1..$(((${long:+10}000 + 800) / less))"
-add collectives-new --colls --seed "$seed" --cases "$(((${long:+40}000 + 5000) / less))"
+add collectives-new --colls --seed "$seed" --cases "$(((${long:+40}000 + 3000) / less))"
 add p2p --p2p --seeds "1..$(((${long:+3}000 + 200) / less))"
 add mismatch --mismatch --seeds "1..$(((${long:+50}000 + 3000) / less))"
 add alloc --alloc --seeds "1..$((${long:+30} + 3))"
