@@ -39,6 +39,13 @@ void hcomm_build_linear(struct hcomm_plan *plan,
 			const struct hcomm_sched_args *args);
 void hcomm_build_halving_doubling(struct hcomm_plan *plan,
 				  const struct hcomm_sched_args *args);
+void hcomm_build_nonuniform_ring(struct hcomm_plan *plan,
+				 const struct hcomm_sched_args *args);
+void hcomm_build_bidirectional_ring(struct hcomm_plan *plan,
+				    const struct hcomm_sched_args *args);
+void hcomm_build_nonuniform_bruck(struct hcomm_plan *plan,
+				  const struct hcomm_sched_args *args);
+void hcomm_build_bruck(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
 
 /* parts of the above */
 void hcomm_build_ring_allreduce(struct hcomm_plan *plan,

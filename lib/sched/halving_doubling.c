@@ -65,7 +65,7 @@ static void after_made(struct hd *h)
 	uint32_t i;
 
 	for (i = 0; i < h->nmade; i++)
-		hcomm_plan_stream(h->plan, h->made[i]);
+		hcomm_plan_follow(h->plan, h->made[i]);
 }
 
 static struct hcomm_loc plus(struct hcomm_loc loc, uint64_t off)
@@ -173,7 +173,7 @@ static void redouble(struct hd *h, bool over, bool first_too)
 						    to - from);
 		/* the first round of halving may have read the input */
 		if (over && (k + 1 < h->rounds || first_too))
-			hcomm_plan_stream(h->plan, h->sent[k]);
+			hcomm_plan_follow(h->plan, h->sent[k]);
 		h->nmade++;
 	}
 }

@@ -337,6 +337,37 @@ void hcomm_plan_stream(struct hcomm_plan *plan, uint32_t step)
 	last->dep_count++;
 }
 
+static bool writes(const struct hcomm_step *s)
+{
+	return s->op != HCOMM_STEP_SEND && s->op != HCOMM_STEP_NOP;
+}
+
+static bool reads(const struct hcomm_step *s)
+{
+	return s->op != HCOMM_STEP_RECV && s->op != HCOMM_STEP_NOP;
+}
+
+static bool touches(const struct hcomm_step *s, uint32_t slot, uint64_t off)
+{
+	return (reads(s) && s->src_slot == slot && s->src_off == off) ||
+	       (writes(s) && s->dst_slot == slot && s->dst_off == off);
+}
+
+void hcomm_plan_follow(struct hcomm_plan *plan, uint32_t step)
+{
+	const struct hcomm_step *s, *last;
+
+	if (plan->err || step == HCOMM_NO_STEP)
+		return;
+	s = &plan->steps[step];
+	last = &plan->steps[plan->nsteps - 1];
+	if ((reads(last) && touches(s, last->src_slot, last->src_off)) ||
+	    (writes(last) && touches(s, last->dst_slot, last->dst_off)))
+		hcomm_plan_stream(plan, step);
+	else
+		hcomm_plan_after(plan, step);
+}
+
 const struct hcomm_step *hcomm_plan_steps(const struct hcomm_plan *plan,
 					  uint32_t *nsteps)
 {

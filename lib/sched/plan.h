@@ -158,6 +158,16 @@ void hcomm_plan_after(struct hcomm_plan *plan, uint32_t step);
 void hcomm_plan_stream(struct hcomm_plan *plan, uint32_t step);
 
 /**
+ * hcomm_plan_follow - the last step waits for another, as closely as it may
+ * @plan: plan
+ * @step: earlier step; HCOMM_NO_STEP: no dependency
+ *
+ * Chunk by chunk if the two have the same bytes in common, else for all of it: two
+ * ranges may be of equal length by chance.
+ */
+void hcomm_plan_follow(struct hcomm_plan *plan, uint32_t step);
+
+/**
  * hcomm_split - cut a count into nearly equal parts
  * @count: elements
  * @parts: number of parts, at least 1

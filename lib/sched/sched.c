@@ -62,7 +62,12 @@ static const struct algo {
 		.colls = COLL(P2P),
 		.build = hcomm_build_p2p,
 	},
-	[HCOMM_ALGO_BIDIRECTIONAL_RING] = { .name = "bidirectional-ring" },
+	[HCOMM_ALGO_BIDIRECTIONAL_RING] = {
+		.name = "bidirectional-ring",
+		.colls = COLL(ALLREDUCE) | COLL(ALLGATHER),
+		.vector = COLL(ALLGATHER),
+		.build = hcomm_build_bidirectional_ring,
+	},
 	[HCOMM_ALGO_KNOMIAL] = { .name = "k-nomial" },
 	[HCOMM_ALGO_HALVING_DOUBLING] = {
 		.name = "halving-doubling",
@@ -70,7 +75,12 @@ static const struct algo {
 		.vector = COLL(REDUCE_SCATTER),
 		.build = hcomm_build_halving_doubling,
 	},
-	[HCOMM_ALGO_BRUCK] = { .name = "bruck" },
+	[HCOMM_ALGO_BRUCK] = {
+		.name = "bruck",
+		.colls = COLL(ALLGATHER) | COLL(ALLTOALL),
+		.vector = COLL(ALLGATHER),
+		.build = hcomm_build_bruck,
+	},
 	[HCOMM_ALGO_PAIRWISE] = {
 		.name = "pairwise",
 		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLTOALL),
@@ -87,8 +97,18 @@ static const struct algo {
 	},
 	[HCOMM_ALGO_PIPELINE] = { .name = "pipeline" },
 	[HCOMM_ALGO_SCATTER_ALLGATHER] = { .name = "scatter-allgather" },
-	[HCOMM_ALGO_NONUNIFORM_RING] = { .name = "nonuniform-ring" },
-	[HCOMM_ALGO_NONUNIFORM_BRUCK] = { .name = "nonuniform-bruck" },
+	[HCOMM_ALGO_NONUNIFORM_RING] = {
+		.name = "nonuniform-ring",
+		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.vector = COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.build = hcomm_build_nonuniform_ring,
+	},
+	[HCOMM_ALGO_NONUNIFORM_BRUCK] = {
+		.name = "nonuniform-bruck",
+		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.vector = COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+		.build = hcomm_build_nonuniform_bruck,
+	},
 	[HCOMM_ALGO_HIERARCHICAL] = { .name = "hierarchical" },
 	[HCOMM_ALGO_LINEAR] = {
 		.name = "linear",
