@@ -158,15 +158,11 @@ class Lab:
     def network(self):
         """Sockets of every node for every segment: [node][nic].
 
-        Two nodes are joined by a pair of sockets, more by a switch process.
+        A switch process joins them, two nodes as well: it drops what a node does
+        not take, where a pair of sockets would stall the other.
         """
         ends = [[] for _ in range(self.config.nodes)]
         for _ in range(self.config.nics):
-            if self.config.nodes == 2:
-                pair = socket.socketpair()
-                ends[0].append(pair[0])
-                ends[1].append(pair[1])
-                continue
             pairs = [socket.socketpair() for _ in range(self.config.nodes)]
             for node, pair in enumerate(pairs):
                 ends[node].append(pair[0])
