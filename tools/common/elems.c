@@ -6,15 +6,26 @@
 #include "elems.h"
 #include "util.h"
 
-/* ranks whose factors are not 1: a product of more would leave fp16 */
+/* ranks whose factors are not 1: a product of more would leave fp16, or e4m3 */
 #define PROD_RANKS	36
+#define PROD_RANKS_FP8	9
+
+/* ranks whose summands are not 0: a sum of more has bits that fp8 has not */
+#define SUM_RANKS_FP8	8
 
 const char *const dtype_names[DTYPES] = {
 	"int8", "uint8", "int16", "uint16", "int32", "uint32",
-	"int64", "uint64", "fp16", "bf16", "fp32", "fp64",
+	"int64", "uint64", "fp16", "bf16", "fp32", "fp64", "e4m3", "e5m2",
 };
 
-const char *const redop_names[REDOPS] = { "sum", "prod", "min", "max" };
+const hcommRedOp_t redops[REDOPS] = {
+	hcommSum, hcommProd, hcommMin, hcommMax, hcommAvg,
+	hcommBand, hcommBor, hcommBxor, hcommLand, hcommLor, hcommLxor,
+};
+
+static const char *const redop_names[REDOPS] = {
+	"sum", "prod", "min", "max", "avg", "band", "bor", "bxor", "land", "lor", "lxor",
+};
 
 static const struct {
 	const char *name;
@@ -24,12 +35,13 @@ static const struct {
 	{ "bfloat16", hcommBfloat16 },
 	{ "float", hcommFloat32 }, { "float32", hcommFloat32 },
 	{ "double", hcommFloat64 }, { "float64", hcommFloat64 },
+	{ "fp8e4m3", hcommFp8E4M3 }, { "fp8e5m2", hcommFp8E5M2 },
 };
 
 size_t dtype_size(hcommDataType_t dtype)
 {
 	static const uint8_t sizes[DTYPES] = {
-		1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8
+		1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1
 	};
 
 	return sizes[dtype];
@@ -60,11 +72,30 @@ bool redop_by_name(const char *name, hcommRedOp_t *op)
 
 	for (i = 0; i < REDOPS; i++) {
 		if (!strcasecmp(name, redop_names[i])) {
-			*op = (hcommRedOp_t)i;
+			*op = redops[i];
 			return true;
 		}
 	}
 	return false;
+}
+
+unsigned int redop_index(hcommRedOp_t op)
+{
+	unsigned int i;
+
+	for (i = 0; i < REDOPS - 1 && redops[i] != op; i++)
+		;
+	return i;
+}
+
+const char *redop_name(hcommRedOp_t op)
+{
+	return redop_names[redop_index(op)];
+}
+
+bool redop_fits(hcommRedOp_t op, hcommDataType_t dtype)
+{
+	return dtype < hcommFloat16 || op < hcommBand || op == hcommAvg;
 }
 
 static bool is_float(hcommDataType_t dtype)
@@ -85,31 +116,47 @@ union number {
 	uint64_t u;
 };
 
-/* fp16 of a number that fp16 holds exactly as a normal number, or 0 */
-static uint16_t to_fp16(double value)
-{
-	unsigned int sign = signbit(value) ? 0x8000 : 0;
-	int exponent;
-	double m = frexp(fabs(value), &exponent);
+/* Floating point types of 8 and 16 bits. */
+static const struct small {
+	int frac;
+	int exp;
+} smalls[DTYPES] = {
+	[hcommFloat16] = { 10, 5 }, [hcommBfloat16] = { 7, 8 },
+	[hcommFp8E4M3] = { 3, 4 }, [hcommFp8E5M2] = { 2, 5 },
+};
 
+/* The bits of the nearest number, of what is not too large for the type. */
+static unsigned int to_small(const struct small *s, double value)
+{
+	int bias = (1 << (s->exp - 1)) - 1, e;
+	unsigned int sign = signbit(value) ? 1u << (s->frac + s->exp) : 0;
+
+	value = fabs(value);
 	if (value == 0)
-		return (uint16_t)sign;
-	return (uint16_t)(sign | (unsigned int)(exponent - 1 + 15) << 10 |
-			  ((unsigned int)ldexp(m, 11) & 0x3ff));
+		return sign;
+	e = ilogb(value);
+	e = e < 1 - bias ? 1 - bias : e;
+	return sign + ((unsigned int)(e + bias - 1) << s->frac) +
+	       (unsigned int)nearbyint(ldexp(value, s->frac - e));
 }
 
-static double from_fp16(uint16_t bits)
+static double from_small(const struct small *s, hcommDataType_t dtype, unsigned int bits)
 {
-	int exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
+	int bias = (1 << (s->exp - 1)) - 1, top = (1 << s->exp) - 1;
+	int exponent = (int)(bits >> s->frac) & top;
+	int one = 1 << s->frac, fraction = (int)bits & (one - 1);
 	double value;
 
-	if (exponent == 0x1f)
-		value = fraction ? NAN : INFINITY;
+	if (dtype == hcommFp8E4M3 ? exponent == top && fraction == one - 1 :
+				    exponent == top && fraction)
+		value = NAN;
+	else if (dtype != hcommFp8E4M3 && exponent == top)
+		value = INFINITY;
 	else if (exponent)
-		value = ldexp(fraction | 0x400, exponent - 25);
+		value = ldexp(fraction | one, exponent - bias - s->frac);
 	else
-		value = ldexp(fraction, -24);
-	return bits & 0x8000 ? -value : value;
+		value = ldexp(fraction, 1 - bias - s->frac);
+	return bits >> (s->frac + s->exp) & 1 ? -value : value;
 }
 
 static void store(hcommDataType_t dtype, void *elem, union number n)
@@ -119,14 +166,13 @@ static void store(hcommDataType_t dtype, void *elem, union number n)
 	float single;
 
 	switch (dtype) {
-	case hcommFloat16:
-		half = to_fp16(n.f);
-		memcpy(elem, &half, sizeof(half));
+	case hcommFp8E4M3:
+	case hcommFp8E5M2:
+		*(uint8_t *)elem = (uint8_t)to_small(&smalls[dtype], n.f);
 		break;
+	case hcommFloat16:
 	case hcommBfloat16:
-		single = (float)n.f;
-		memcpy(&bits, &single, sizeof(bits));
-		half = (uint16_t)(bits >> 16);
+		half = (uint16_t)to_small(&smalls[dtype], n.f);
 		memcpy(elem, &half, sizeof(half));
 		break;
 	case hcommFloat32:
@@ -168,18 +214,13 @@ static union number load(hcommDataType_t dtype, const void *elem)
 	} else if (dtype == hcommFloat32) {
 		memcpy(&single, elem, sizeof(single));
 		n.f = (double)single;
-	} else if (dtype == hcommFloat16) {
+	} else if (dtype == hcommFp8E4M3 || dtype == hcommFp8E5M2) {
+		n.f = from_small(&smalls[dtype], dtype, *(const uint8_t *)elem);
+	} else if (is_float(dtype)) {
 		uint16_t half;
 
 		memcpy(&half, elem, sizeof(half));
-		n.f = from_fp16(half);
-	} else if (dtype == hcommBfloat16) {
-		uint16_t half;
-
-		memcpy(&half, elem, sizeof(half));
-		bits = (uint32_t)half << 16;
-		memcpy(&single, &bits, sizeof(single));
-		n.f = (double)single;
+		n.f = from_small(&smalls[dtype], dtype, half);
 	} else {
 		unsigned int spare = 64 - 8 * (unsigned int)size;
 
@@ -220,15 +261,23 @@ static union number pick(hcommDataType_t dtype, hcommRedOp_t op,
 	uint64_t random = mix(((uint64_t)seed << 40) + ((uint64_t)rank << 16) + i);
 	union number n;
 
+	bool fp8 = is_float(dtype) && dtype_size(dtype) == 1;
+
 	if (!is_float(dtype)) {
-		n.u = random;
+		/* zeros too, where they matter most */
+		n.u = op < hcommLand || op > hcommLxor || random >> 62 ? random : 0;
 		return n;
 	}
 	if (op == hcommProd) {
 		/* neighbours cancel out, so that no order leaves the range */
-		n.f = rank < PROD_RANKS ? ldexp(1, (int)((rank + i) % 3) - 1) : 1;
+		n.f = rank < (fp8 ? PROD_RANKS_FP8 : PROD_RANKS) ? ldexp(1, (int)((rank + i) % 3) - 1) : 1;
 		if (random & 1)
 			n.f = -n.f;
+	} else if (fp8) {
+		if (op == hcommMin || op == hcommMax)
+			n.f = (double)(random % 15) - 7;
+		else
+			n.f = rank < SUM_RANKS_FP8 ? (double)(random % 3) - 1 : 0;
 	} else if (dtype == hcommFloat16 || dtype == hcommBfloat16) {
 		n.f = (double)(random % 7) - 3;
 	} else {
@@ -244,7 +293,7 @@ static union number combine(hcommDataType_t dtype, hcommRedOp_t op,
 
 	if (is_float(dtype)) {
 		less = b.f < a.f;
-		if (op == hcommSum)
+		if (op == hcommSum || op == hcommAvg)
 			a.f += b.f;
 		else if (op == hcommProd)
 			a.f *= b.f;
@@ -253,13 +302,47 @@ static union number combine(hcommDataType_t dtype, hcommRedOp_t op,
 		return a;
 	}
 	less = is_signed(dtype) ? b.i < a.i : b.u < a.u;
-	if (op == hcommSum)
+	switch (op) {
+	case hcommSum:
+	case hcommAvg:
 		a.u += b.u;
-	else if (op == hcommProd)
+		return a;
+	case hcommProd:
 		a.u *= b.u;
-	else if (less == (op == hcommMin))
-		a = b;
-	return a;
+		return a;
+	case hcommBand:
+		a.u &= b.u;
+		return a;
+	case hcommBor:
+		a.u |= b.u;
+		return a;
+	case hcommBxor:
+		a.u ^= b.u;
+		return a;
+	case hcommLand:
+		a.u = a.u && b.u;
+		return a;
+	case hcommLor:
+		a.u = a.u || b.u;
+		return a;
+	case hcommLxor:
+		a.u = !a.u != !b.u;
+		return a;
+	default:
+		return less == (op == hcommMin) ? b : a;
+	}
+}
+
+/* Of a sum as the type holds it; integers round toward zero. */
+static union number divide(hcommDataType_t dtype, union number sum, unsigned int nranks)
+{
+	if (is_float(dtype))
+		sum.f /= nranks;
+	else if (is_signed(dtype))
+		sum.i /= (int64_t)nranks;
+	else
+		sum.u /= nranks;
+	return sum;
 }
 
 void pattern_of_rank(void *period, hcommDataType_t dtype, hcommRedOp_t op,
@@ -292,6 +375,8 @@ void pattern_reduced(void *period, hcommDataType_t dtype, hcommRedOp_t op,
 			sum = combine(dtype, op, sum, load(dtype, other));
 		}
 		store(dtype, at, sum);
+		if (op == hcommAvg && nranks > 1)
+			store(dtype, at, divide(dtype, load(dtype, at), nranks));
 	}
 }
 

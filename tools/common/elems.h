@@ -17,11 +17,17 @@
 #include <stdint.h>
 
 #define PERIOD		1009
-#define DTYPES		12
-#define REDOPS		4
+#define DTYPES		14
+#define REDOPS		11
 
 extern const char *const dtype_names[DTYPES];
-extern const char *const redop_names[REDOPS];
+extern const hcommRedOp_t redops[REDOPS];
+
+const char *redop_name(hcommRedOp_t op);
+/* where it is in redops */
+unsigned int redop_index(hcommRedOp_t op);
+/* is there such a reduction of that type? */
+bool redop_fits(hcommRedOp_t op, hcommDataType_t dtype);
 
 size_t dtype_size(hcommDataType_t dtype);
 /* also "half", "float", "double", "bfloat16" */

@@ -17,7 +17,7 @@ static const struct argp_option option_table[] = {
 	{ "maxbytes", 'e', "SIZE", 0, "Last size (default: 4M)", 1 },
 	{ "stepbytes", 'i', "SIZE", 0, "Add this from size to size", 1 },
 	{ "stepfactor", 'f', "N", 0, "Multiply the size by this (default: 2)", 1 },
-	{ "op", 'o', "OP", 0, "sum (default), prod, min, max, all", 2 },
+	{ "op", 'o', "OP", 0, "sum (default), prod, min, max, avg, band, bor, bxor, land, lor, lxor, all", 2 },
 	{ "datatype", 'd', "TYPE", 0, "fp32 (default), int8, uint8, int16, uint16, int32, uint32, int64, uint64, fp16, bf16, fp64, all", 2 },
 	{ "root", 'r', "RANK", 0, "Root (default: 0), or all", 2 },
 	{ "iters", 'n', "N", 0, "Iterations (default: 20)", 3 },
@@ -59,7 +59,7 @@ static void op_arg(struct argp_state *state, const char *arg,
 	if (!strcmp(arg, "all"))
 		opt->ops = (1u << REDOPS) - 1;
 	else if (redop_by_name(arg, &op))
-		opt->ops = 1u << op;
+		opt->ops = 1u << redop_index(op);
 	else
 		argp_error(state, "'%s' is no reduction; see --help", arg);
 }
@@ -222,9 +222,10 @@ static void measure_all(struct perf *perf)
 
 	for (dtype = 0; dtype < DTYPES; dtype++) {
 		for (op = 0; op < REDOPS; op++) {
-			if (opt->dtypes & 1u << dtype && opt->ops & 1u << op)
+			if (opt->dtypes & 1u << dtype && opt->ops & 1u << op &&
+			    redop_fits(redops[op], (hcommDataType_t)dtype))
 				measure_sizes(perf, (hcommDataType_t)dtype,
-					      (hcommRedOp_t)op);
+					      redops[op]);
 		}
 	}
 }

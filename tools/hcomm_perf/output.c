@@ -78,7 +78,7 @@ void print_line(const struct perf *perf, const struct line *line)
 		return;
 	printf(" %12" PRIu64 " %12" PRIu64 " %8s %7s %6d", line->bytes,
 	       line->count, dtype_names[line->dtype],
-	       perf_has_op(opt->coll) ? redop_names[line->op] : "none",
+	       perf_has_op(opt->coll) ? redop_name(line->op) : "none",
 	       perf_has_root(opt->coll) ? line->root : -1);
 	print_way(perf, line, 0);
 	print_way(perf, line, 1);
@@ -118,7 +118,7 @@ void json_line(struct perf *perf, const struct line *line)
 		", \"type\": \"%s\"", perf->lines++ ? "," : "", line->bytes,
 		line->count, dtype_names[line->dtype]);
 	if (perf_has_op(opt->coll))
-		fprintf(perf->json, ", \"redop\": \"%s\"", redop_names[line->op]);
+		fprintf(perf->json, ", \"redop\": \"%s\"", redop_name(line->op));
 	if (perf_has_root(opt->coll))
 		fprintf(perf->json, ", \"root\": %d", line->root);
 	for (way = 0; way < 2; way++) {

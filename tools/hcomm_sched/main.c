@@ -25,7 +25,7 @@ static const struct argp_option option_table[] = {
 	{ "coll", 'C', "NAME", 0, "Collective (default: allreduce)", 0 },
 	{ "count", 'c', "N", 0, "Elements: of the vector, or of one rank's block (default: 1024; K, M and G are known)", 0 },
 	{ "datatype", 'd', "TYPE", 0, "fp32 (default), int8 ... fp64", 0 },
-	{ "op", OPT_OP, "OP", 0, "sum (default), prod, min, max", 0 },
+	{ "op", OPT_OP, "OP", 0, "sum (default), prod, min, max, avg, band ... lxor", 0 },
 	{ "root", 'r', "RANK", 0, "Root (default: 0)", 0 },
 	{ "in-place", 'i', NULL, 0, "Input and output are one buffer", 0 },
 	{ "fixed-order", OPT_FIXED, NULL, 0, "Reduce in the order of ranks", 0 },

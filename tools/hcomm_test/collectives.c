@@ -65,7 +65,7 @@ static const char *describe(const struct call *call, char *out, size_t room)
 
 	if (reduces(call->coll))
 		len += snprintf(out + len, room - (size_t)len, " %s",
-				redop_names[call->op]);
+				redop_name(call->op));
 	if (has_root(call->coll))
 		len += snprintf(out + len, room - (size_t)len, " root %u",
 				call->root);
@@ -306,9 +306,10 @@ static bool wants_op(const struct test *t, const struct call *call)
 {
 	if (!reduces(call->coll))
 		return call->op == hcommSum;
-	/* sum, and another one that depends on the type */
+	/* sum, and one or two more that depend on the type */
 	return t->all || call->op == hcommSum ||
-	       (unsigned int)call->op == 1 + (unsigned int)call->dtype % 3;
+	       redop_index(call->op) == 1 + (unsigned int)call->dtype % (REDOPS - 1) ||
+	       redop_index(call->op) == 1 + (unsigned int)call->dtype % 4;
 }
 
 /*
@@ -329,19 +330,19 @@ static bool wants_dtype(const struct test *t, const struct call *call)
 static void check_group(struct test *t, enum coll coll, hcommDataType_t dtype)
 {
 	struct call call = { .coll = coll, .dtype = dtype };
-	char ops[40] = "";
+	char ops[80] = "";
 	unsigned int op;
 
 	if (!wants_dtype(t, &call))
 		return;
 	group_begin(t);
 	for (op = 0; op < REDOPS; op++) {
-		call.op = (hcommRedOp_t)op;
-		if (!wants_op(t, &call))
+		call.op = redops[op];
+		if (!wants_op(t, &call) || !redop_fits(call.op, dtype))
 			continue;
 		if (reduces(coll)) {
 			strcat(ops, " ");
-			strcat(ops, redop_names[op]);
+			strcat(ops, redop_name(call.op));
 		}
 		check_op(t, &call);
 	}

@@ -31,6 +31,12 @@ static void random_elem(hcommDataType_t dtype, unsigned int rank, size_t i,
 	uint64_t wide;
 
 	switch (dtype) {
+	case hcommFp8E4M3:
+		*(uint8_t *)elem = (uint8_t)((r & 0x87) | (5 + e) << 3);
+		break;
+	case hcommFp8E5M2:
+		*(uint8_t *)elem = (uint8_t)((r & 0x83) | (13 + e) << 2);
+		break;
 	case hcommFloat16:
 		half = (uint16_t)((r & 0x83ff) | (13 + e) << 10);
 		memcpy(elem, &half, sizeof(half));
@@ -54,6 +60,10 @@ static void random_elem(hcommDataType_t dtype, unsigned int rank, size_t i,
 static double unit_of(hcommDataType_t dtype)
 {
 	switch (dtype) {
+	case hcommFp8E4M3:
+		return 0x1p-4;
+	case hcommFp8E5M2:
+		return 0x1p-3;
 	case hcommFloat16:
 		return 0x1p-11;
 	case hcommBfloat16:
@@ -137,4 +147,6 @@ void test_rounding(struct test *t)
 	check_dtype(t, hcommBfloat16);
 	check_dtype(t, hcommFloat32);
 	check_dtype(t, hcommFloat64);
+	check_dtype(t, hcommFp8E4M3);
+	check_dtype(t, hcommFp8E5M2);
 }
