@@ -46,8 +46,14 @@ void hcomm_build_bidirectional_ring(struct hcomm_plan *plan,
 void hcomm_build_nonuniform_bruck(struct hcomm_plan *plan,
 				  const struct hcomm_sched_args *args);
 void hcomm_build_bruck(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
+void hcomm_build_knomial(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
+void hcomm_build_pipeline(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
+void hcomm_build_scatter_allgather(struct hcomm_plan *plan,
+				   const struct hcomm_sched_args *args);
 
 /* parts of the above */
+void hcomm_build_recursive_doubling_scan(struct hcomm_plan *plan,
+					 const struct hcomm_sched_args *args);
 void hcomm_build_ring_allreduce(struct hcomm_plan *plan,
 				const struct hcomm_sched_args *args);
 void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,

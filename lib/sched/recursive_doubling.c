@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Recursive-doubling AllReduce (R. Thakur, R. Rabenseifner, W. Gropp:
+ * Recursive doubling: AllReduce here, AllGather and Scan in other files (R. Thakur, R. Rabenseifner, W. Gropp:
  * Optimization of collective communication operations in MPICH, IJHPCA 19,
  * 2005).
  *
@@ -51,8 +51,7 @@ static void choose_buffers(struct hcomm_plan *plan,
 	sum[1] = hcomm_loc(HCOMM_SLOT_SCRATCH, hcomm_plan_scratch(plan, len));
 }
 
-void hcomm_build_recursive_doubling(struct hcomm_plan *plan,
-				    const struct hcomm_sched_args *args)
+static void allreduce(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
 {
 	uint32_t n = args->nranks, r = args->rank;
 	uint32_t pow2, rounds = 0, folded, me, k, j, partner;
@@ -104,4 +103,15 @@ void hcomm_build_recursive_doubling(struct hcomm_plan *plan,
 		hcomm_plan_send(plan, r + 1, out, len);
 		hcomm_plan_stream(plan, made);
 	}
+}
+
+void hcomm_build_recursive_doubling(struct hcomm_plan *plan,
+				    const struct hcomm_sched_args *args)
+{
+	if (args->coll == HCOMM_COLL_ALLREDUCE)
+		allreduce(plan, args);
+	else if (args->coll == HCOMM_COLL_ALLGATHER)
+		hcomm_build_halving_doubling(plan, args);	/* its second half */
+	else
+		hcomm_build_recursive_doubling_scan(plan, args);
 }

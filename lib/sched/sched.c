@@ -30,7 +30,8 @@ static const struct algo {
 	},
 	[HCOMM_ALGO_BINOMIAL] = {
 		.name = "binomial",
-		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE),
+		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE) |
+			 COLL(GATHER) | COLL(SCATTER),
 		.build = hcomm_build_binomial,
 	},
 	[HCOMM_ALGO_DOUBLE_TREE] = {
@@ -40,7 +41,7 @@ static const struct algo {
 	},
 	[HCOMM_ALGO_RECURSIVE_DOUBLING] = {
 		.name = "recursive-doubling",
-		.colls = COLL(ALLREDUCE),
+		.colls = COLL(ALLREDUCE) | COLL(ALLGATHER) | COLL(SCAN) | COLL(EXSCAN),
 		.build = hcomm_build_recursive_doubling,
 	},
 	[HCOMM_ALGO_DIRECT] = {
@@ -68,7 +69,12 @@ static const struct algo {
 		.vector = COLL(ALLGATHER),
 		.build = hcomm_build_bidirectional_ring,
 	},
-	[HCOMM_ALGO_KNOMIAL] = { .name = "k-nomial" },
+	[HCOMM_ALGO_KNOMIAL] = {
+		.name = "k-nomial",
+		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE) |
+			 COLL(GATHER) | COLL(SCATTER),
+		.build = hcomm_build_knomial,
+	},
 	[HCOMM_ALGO_HALVING_DOUBLING] = {
 		.name = "halving-doubling",
 		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
@@ -95,8 +101,17 @@ static const struct algo {
 		.fixed = COLL(REDUCE),
 		.build = hcomm_build_star,
 	},
-	[HCOMM_ALGO_PIPELINE] = { .name = "pipeline" },
-	[HCOMM_ALGO_SCATTER_ALLGATHER] = { .name = "scatter-allgather" },
+	[HCOMM_ALGO_PIPELINE] = {
+		.name = "pipeline",
+		.colls = COLL(BROADCAST) | COLL(REDUCE) | COLL(ALLREDUCE),
+		.fixed = COLL(REDUCE) | COLL(ALLREDUCE),
+		.build = hcomm_build_pipeline,
+	},
+	[HCOMM_ALGO_SCATTER_ALLGATHER] = {
+		.name = "scatter-allgather",
+		.colls = COLL(BROADCAST),
+		.build = hcomm_build_scatter_allgather,
+	},
 	[HCOMM_ALGO_NONUNIFORM_RING] = {
 		.name = "nonuniform-ring",
 		.colls = COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),

@@ -183,6 +183,8 @@ void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *arg
 		init_tree(&e, t, &trees[t]);
 
 	for (turn = 0; !plan->err && turn < e.nslices + delay; turn++) {
+		if (turn >= e.nslices && turn < delay)
+			turn = delay;
 		for (t = 0; e.up && turn < e.nslices && t < ntrees; t++)
 			slice_up(&e, &e.state[t], turn);
 		for (t = 0; e.down && turn >= delay && t < ntrees; t++)

@@ -8,7 +8,7 @@
 #include "plan.h"
 
 #define HCOMM_MAX_TREES		2
-#define HCOMM_TREE_FANOUT	17	/* children in a tree of 65536 ranks */
+#define HCOMM_TREE_FANOUT	192	/* children: 3 digits of 63, and less of fewer */
 
 /**
  * struct hcomm_tree - one rank's place in a tree
