@@ -7,6 +7,23 @@ static bool is_pow2(const struct hcomm_cost *c)
 	return c->s->nranks == 1u << c->s->levels;
 }
 
+/* ALLGATHER: round k exchanges 2^k blocks; folded ranks give one and get all */
+static double doubling_blocks(struct hcomm_cost *c, uint32_t rounds)
+{
+	double time = 0, blocks = 1;
+	uint32_t k;
+
+	if (!is_pow2(c)) {
+		time += message(c, c->s->next, c->v, false, true);
+		time += message(c, c->s->next, (c->n - 1) * c->v, false, true);
+		blocks = 2;
+	}
+	for (k = 0; k < rounds; k++, blocks *= 2)
+		time += message(c, c->s->flip[k], hcomm_min(blocks, c->n / 2) * c->v,
+				false, true);
+	return time + c->v / c->m->copy_rate + ends(c, c->s->leader, c->n / 2 * c->v);
+}
+
 /*
  * sum over rounds k of T(v) at distance 2^k; chunks of a round follow those of
  * the one before, so of more than one chunk only the first takes its time and the
@@ -17,6 +34,9 @@ double hcomm_cost_recursive_doubling(struct hcomm_cost *c)
 {
 	double first = hcomm_min(c->v, c->lim->chunk_size), time = 0, work = 0;
 	uint32_t k, rounds = c->s->levels - !is_pow2(c);
+
+	if (c->call->coll == HCOMM_COLL_ALLGATHER)
+		return doubling_blocks(c, rounds);
 
 	note_message(c, c->v);
 	for (k = 0; k < rounds; k++) {
@@ -106,34 +126,65 @@ double hcomm_cost_bruck(struct hcomm_cost *c)
 	       ends(c, c->s->leader, c->v);
 }
 
-/* the same rounds at evenly halved distances, without the last copies */
+/*
+ * Reducing: the largest half first, to the largest distance; gathering: back.  For
+ * any number of ranks, without folding.
+ */
 double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c)
 {
-	return hcomm_cost_bruck(c);
-}
-
-/* rounds of halves as above, for any number of ranks, without folding */
-double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
-{
-	double v = c->v, time = 0;
 	uint32_t coll = c->call->coll, k;
+	double v = c->v, time = 0;
 	int pass;
 
 	if (coll != HCOMM_COLL_ALLREDUCE)
 		v *= c->n;
-	note_message(c, v / 2);
 	for (pass = 0; pass < 2; pass++) {
 		bool reduce = !pass;
 		double part = v;
 
 		if (coll == (reduce ? HCOMM_COLL_ALLGATHER : HCOMM_COLL_REDUCE_SCATTER))
 			continue;
-		for (k = 0; k < c->s->levels; k++) {
+		for (k = c->s->levels; k-- > 0;) {
 			part /= 2;
 			time += message(c, c->s->shift[k], part, reduce, !reduce);
 		}
 	}
 	return time + ends(c, c->s->leader, v / 2);
+}
+
+/*
+ * Round k is a ring of stride 2^k, over which n / 2^(k+1) blocks go one behind the
+ * other: the time of the first and the work of the others; as many as the window
+ * holds are on their way at once.
+ */
+double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
+{
+	uint32_t coll = c->call->coll, k;
+	double block = c->v, time = 0, count, one, window = c->lim->window;
+	int pass;
+
+	if (coll == HCOMM_COLL_ALLREDUCE)
+		block /= c->n;
+	if (4 * c->n > HCOMM_MAX_STEPS)
+		return -1;
+	for (pass = 0; pass < 2; pass++) {
+		bool reduce = !pass;
+
+		if (coll == (reduce ? HCOMM_COLL_ALLGATHER : HCOMM_COLL_REDUCE_SCATTER))
+			continue;
+		for (k = 0; k < c->s->levels; k++) {
+			struct hcomm_hop h = c->s->shift[k];
+
+			count = c->n / (double)(2u << k);
+			count = count < 1 ? 1 : count;
+			one = busy(c, h, block, reduce);
+			if (!is_eager(c, block))
+				one = hcomm_max(one, message(c, h, block, reduce, false) /
+						     window);
+			time += message(c, h, block, reduce, true) + (count - 1) * one;
+		}
+	}
+	return time + ends(c, c->s->leader, block);
 }
 
 /* halves of v scattered down a binomial tree, then v/n round a ring */

@@ -36,6 +36,10 @@ static double round_time(struct hcomm_cost *c, double block, bool reduce)
 				 busy(c, local, piece, reduce));
 	else
 		work = busy(c, s->next, piece, reduce);
+	/* the window holds so many chunks, and each waits for its grant */
+	if (!is_eager(c, first))
+		way = hcomm_max(way, q * hcomm_pieces(piece, first) / c->lim->window *
+				     message(c, s->next, first, reduce, false));
 	return hcomm_max(way, q * work);
 }
 

@@ -158,19 +158,57 @@ double hcomm_cost_double_tree(struct hcomm_cost *c)
 }
 
 /*
+ * GATHER and SCATTER down a tree of radix k: a child at level i has a subtree of
+ * k^i ranks, whose blocks are one message.  The root takes in or gives out all
+ * blocks but its own.
+ */
+static double subtrees(struct hcomm_cost *c, uint32_t radix)
+{
+	bool out = c->call->coll == HCOMM_COLL_SCATTER;
+	struct hcomm_hop far = c->s->leader, local = { HCOMM_LINK_LOCAL, 1 };
+	double span = 1, time = 0, sent = 0, kids, b, more, most = 0;
+	uint32_t k = 0;
+
+	while (span < c->n) {
+		struct hcomm_hop h = level(c, k < c->s->levels ? k : c->s->levels - 1,
+					   false);
+
+		kids = hcomm_min(radix - 1, (c->n - 1) / span);
+		b = hcomm_min(span, c->n - span) * c->v;
+		most = hcomm_max(most, b);
+		more = kids - 1 > 0 ? kids - 1 : 0;
+		time += message(c, h, b, false, true);
+		if (out)
+			time += more * b * wire(c, h);
+		else
+			time += more * busy(c, h, b, false);
+		sent += kids;
+		span *= radix;
+		while (k < c->s->levels && (double)(1u << k) < span)
+			k++;
+	}
+	b = (c->n - 1) * c->v;
+	more = hcomm_max(b * wire(c, far), sent * hop_link(c, far)->overhead);
+	if (!out)
+		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
+	/* the receiver of a subtree hands on what is not its own */
+	return hcomm_max(time, more) + c->v / c->m->copy_rate + ends(c, far, most);
+}
+
+/*
  * One tree of radix k: ceil(log_k n) levels, k - 1 children at each.  The levels
  * are those of the binomial tree taken log2 k at a time.
  */
 double hcomm_cost_knomial(struct hcomm_cost *c)
 {
 	uint32_t radix = c->cand->radix ? c->cand->radix : 4, k = 0, i;
-	bool up = c->call->coll != HCOMM_COLL_BROADCAST &&
-		  c->call->coll != HCOMM_COLL_SCATTER;
-	bool down = c->call->coll != HCOMM_COLL_REDUCE &&
-		    c->call->coll != HCOMM_COLL_GATHER;
+	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
+	bool down = c->call->coll != HCOMM_COLL_REDUCE;
 	double span = 1, levels = 0, time = 0, count, slice;
 	struct tree t;
 
+	if (c->call->coll == HCOMM_COLL_GATHER || c->call->coll == HCOMM_COLL_SCATTER)
+		return subtrees(c, radix);
 	count = hcomm_cost_slices(c, c->v);
 	slice = c->v / count;
 	note_message(c, slice);

@@ -15,7 +15,7 @@
 #include "tap.h"
 
 /* simulations of more bytes in all take too long */
-#define MAX_WORK	(48ull << 20)
+#define MAX_WORK	(16ull << 20)
 /* how far the prediction of a choice may be from the simulation */
 #define FACTOR		2.0
 /* of 100 calls, how many must get a choice within 10 % of the best candidate */
@@ -83,7 +83,7 @@ static void one_call(const struct hcomm_planner *p, struct hcomm_sched_args *a,
 	for (i = 0; i < n; i++) {
 		/* who is predicted to be so slow can't be the best one */
 		if (seen & 1ull << list[i].cand.algo ||
-		    list[i].seconds > 3 * list[0].seconds)
+		    list[i].seconds > 2.5 * list[0].seconds)
 			continue;
 		seen |= 1ull << list[i].cand.algo;
 		args = *a;
@@ -129,7 +129,7 @@ static bool is_vector(uint32_t coll)
 
 static void grid(uint32_t coll, struct tally *t)
 {
-	static const uint32_t ranks[] = { 2, 4, 7, 16, 64 }, per_node[] = { 1, 4, 64 };
+	static const uint32_t ranks[] = { 2, 4, 7, 16, 48 }, per_node[] = { 1, 4, 64 };
 	static const uint64_t sizes[] = { 8, 2048, 32 << 10, 512 << 10, 2 << 20 };
 	struct hcomm_sched_topo *topo;
 	struct hcomm_planner p;
