@@ -582,24 +582,30 @@ FP_ARITH_KERNEL(e5m2_prod, e5m2, 1, e5m2_mul_fp32(a, b))
 FP_ORDER_KERNEL(e5m2_min, e5m2, 1, key8(v_min_s8(key8(a), key8(b))))
 FP_ORDER_KERNEL(e5m2_max, e5m2, 1, key8(v_max_s8(key8(a), key8(b))))
 
-#define LOGIC_KERNELS(bits)						\
-INT_KERNEL(band##bits, (bits) / 8, v_and(a, b))				\
-INT_KERNEL(bor##bits, (bits) / 8, v_or(a, b))				\
-INT_KERNEL(bxor##bits, (bits) / 8, v_xor(a, b))				\
-INT_KERNEL(land##bits, (bits) / 8, land##bits(a, b))			\
-INT_KERNEL(lor##bits, (bits) / 8, lor##bits(a, b))			\
-INT_KERNEL(lxor##bits, (bits) / 8, lxor##bits(a, b))
-
-LOGIC_KERNELS(8)
-LOGIC_KERNELS(16)
-LOGIC_KERNELS(32)
-LOGIC_KERNELS(64)
-
-/* In reduce_arith.c. */
-#define reduce_fp32_sum		hcomm_fp32_sum
-#define reduce_fp32_prod	hcomm_fp32_prod
-#define reduce_fp64_sum		hcomm_fp64_sum
-#define reduce_fp64_prod	hcomm_fp64_prod
+INT_KERNEL(band8, 1, v_and(a, b))
+INT_KERNEL(bor8, 1, v_or(a, b))
+INT_KERNEL(bxor8, 1, v_xor(a, b))
+INT_KERNEL(land8, 1, land8(a, b))
+INT_KERNEL(lor8, 1, lor8(a, b))
+INT_KERNEL(lxor8, 1, lxor8(a, b))
+INT_KERNEL(band16, 2, v_and(a, b))
+INT_KERNEL(bor16, 2, v_or(a, b))
+INT_KERNEL(bxor16, 2, v_xor(a, b))
+INT_KERNEL(land16, 2, land16(a, b))
+INT_KERNEL(lor16, 2, lor16(a, b))
+INT_KERNEL(lxor16, 2, lxor16(a, b))
+INT_KERNEL(band32, 4, v_and(a, b))
+INT_KERNEL(bor32, 4, v_or(a, b))
+INT_KERNEL(bxor32, 4, v_xor(a, b))
+INT_KERNEL(land32, 4, land32(a, b))
+INT_KERNEL(lor32, 4, lor32(a, b))
+INT_KERNEL(lxor32, 4, lxor32(a, b))
+INT_KERNEL(band64, 8, v_and(a, b))
+INT_KERNEL(bor64, 8, v_or(a, b))
+INT_KERNEL(bxor64, 8, v_xor(a, b))
+INT_KERNEL(land64, 8, land64(a, b))
+INT_KERNEL(lor64, 8, lor64(a, b))
+INT_KERNEL(lxor64, 8, lxor64(a, b))
 
 #define FP_ROW(type) {							\
 	[HCOMM_OP_SUM] = reduce_##type##_sum,				\

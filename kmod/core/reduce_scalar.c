@@ -50,18 +50,30 @@ INT_KERNEL(u64_min, u64, x < y ? x : y)
 INT_KERNEL(u64_max, u64, x > y ? x : y)
 
 /* Bits have no sign. */
-#define LOGIC_KERNELS(type)						\
-INT_KERNEL(type##_band, type, x & y)					\
-INT_KERNEL(type##_bor, type, x | y)					\
-INT_KERNEL(type##_bxor, type, x ^ y)					\
-INT_KERNEL(type##_land, type, x && y)					\
-INT_KERNEL(type##_lor, type, x || y)					\
-INT_KERNEL(type##_lxor, type, !x != !y)
-
-LOGIC_KERNELS(u8)
-LOGIC_KERNELS(u16)
-LOGIC_KERNELS(u32)
-LOGIC_KERNELS(u64)
+INT_KERNEL(u8_band, u8, x & y)
+INT_KERNEL(u8_bor, u8, x | y)
+INT_KERNEL(u8_bxor, u8, x ^ y)
+INT_KERNEL(u8_land, u8, x && y)
+INT_KERNEL(u8_lor, u8, x || y)
+INT_KERNEL(u8_lxor, u8, !x != !y)
+INT_KERNEL(u16_band, u16, x & y)
+INT_KERNEL(u16_bor, u16, x | y)
+INT_KERNEL(u16_bxor, u16, x ^ y)
+INT_KERNEL(u16_land, u16, x && y)
+INT_KERNEL(u16_lor, u16, x || y)
+INT_KERNEL(u16_lxor, u16, !x != !y)
+INT_KERNEL(u32_band, u32, x & y)
+INT_KERNEL(u32_bor, u32, x | y)
+INT_KERNEL(u32_bxor, u32, x ^ y)
+INT_KERNEL(u32_land, u32, x && y)
+INT_KERNEL(u32_lor, u32, x || y)
+INT_KERNEL(u32_lxor, u32, !x != !y)
+INT_KERNEL(u64_band, u64, x & y)
+INT_KERNEL(u64_bor, u64, x | y)
+INT_KERNEL(u64_bxor, u64, x ^ y)
+INT_KERNEL(u64_land, u64, x && y)
+INT_KERNEL(u64_lor, u64, x || y)
+INT_KERNEL(u64_lxor, u64, !x != !y)
 
 #define INT_ROW(arith, order) {						\
 	[HCOMM_OP_SUM] = arith##_sum,					\
