@@ -607,6 +607,12 @@ INT_KERNEL(land64, 8, land64(a, b))
 INT_KERNEL(lor64, 8, lor64(a, b))
 INT_KERNEL(lxor64, 8, lxor64(a, b))
 
+/* In reduce_arith.c. */
+#define reduce_fp32_sum		hcomm_fp32_sum
+#define reduce_fp32_prod	hcomm_fp32_prod
+#define reduce_fp64_sum		hcomm_fp64_sum
+#define reduce_fp64_prod	hcomm_fp64_prod
+
 #define FP_ROW(type) {							\
 	[HCOMM_OP_SUM] = reduce_##type##_sum,				\
 	[HCOMM_OP_PROD] = reduce_##type##_prod,				\
