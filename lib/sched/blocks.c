@@ -14,7 +14,7 @@ void hcomm_blk_send(struct hcomm_plan *plan, struct hcomm_blk *b, uint32_t peer)
 	if (!b->len)
 		return;
 	step = hcomm_plan_send(plan, peer, b->at, b->len);
-	hcomm_plan_stream(plan, b->made);
+	hcomm_plan_follow(plan, b->made);
 	if (same_loc(b->at, b->acc))
 		b->reader = step;
 }
@@ -28,7 +28,7 @@ void hcomm_blk_reduce(struct hcomm_plan *plan, struct hcomm_blk *b, uint32_t pee
 	if (b->acc.slot == HCOMM_NO_SLOT)
 		b->acc = hcomm_loc(HCOMM_SLOT_SCRATCH, hcomm_plan_scratch(plan, b->len));
 	step = hcomm_plan_recv_reduce(plan, peer, b->acc, b->at, b->len);
-	hcomm_plan_stream(plan, b->made);
+	hcomm_plan_follow(plan, b->made);
 	b->made = step;
 	b->at = b->acc;
 }

@@ -50,6 +50,8 @@ void hcomm_build_knomial(struct hcomm_plan *plan, const struct hcomm_sched_args 
 void hcomm_build_pipeline(struct hcomm_plan *plan, const struct hcomm_sched_args *args);
 void hcomm_build_scatter_allgather(struct hcomm_plan *plan,
 				   const struct hcomm_sched_args *args);
+void hcomm_build_hierarchical(struct hcomm_plan *plan,
+			      const struct hcomm_sched_args *args);
 
 /* parts of the above */
 void hcomm_build_recursive_doubling_scan(struct hcomm_plan *plan,

@@ -124,7 +124,13 @@ static const struct algo {
 		.vector = COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
 		.build = hcomm_build_nonuniform_bruck,
 	},
-	[HCOMM_ALGO_HIERARCHICAL] = { .name = "hierarchical" },
+	[HCOMM_ALGO_HIERARCHICAL] = {
+		.name = "hierarchical",
+		.colls = COLL(BARRIER) | COLL(BROADCAST) | COLL(REDUCE) |
+			 COLL(ALLREDUCE) | COLL(ALLGATHER),
+		.vector = COLL(ALLGATHER),
+		.build = hcomm_build_hierarchical,
+	},
 	[HCOMM_ALGO_LINEAR] = {
 		.name = "linear",
 		.colls = COLL(SCAN) | COLL(EXSCAN),

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A topology as builders ask for it: without one, all ranks are on one node. */
+#ifndef HCOMM_SCHED_HIERARCHY_H
+#define HCOMM_SCHED_HIERARCHY_H
+
+#include "builders.h"
+#include "topo.h"
+
+static inline uint32_t hcomm_node_of(const struct hcomm_sched_args *a, uint32_t rank)
+{
+	return a->topo ? a->topo->nodes.bin[rank] : 0;
+}
+
+static inline uint32_t hcomm_node_index(const struct hcomm_sched_args *a, uint32_t rank)
+{
+	return a->topo ? a->topo->nodes.index[rank] : rank;
+}
+
+static inline uint32_t hcomm_node_size(const struct hcomm_sched_args *a, uint32_t node)
+{
+	return a->topo ? hcomm_bin_size(&a->topo->nodes, node) : a->nranks;
+}
+
+static inline uint32_t hcomm_node_rank(const struct hcomm_sched_args *a, uint32_t node,
+				       uint32_t index)
+{
+	return a->topo ? hcomm_bin_at(&a->topo->nodes, node, index) : index;
+}
+
+static inline uint32_t hcomm_largest_node(const struct hcomm_sched_args *a)
+{
+	return a->topo ? a->topo->nodes.largest : a->nranks;
+}
+
+static inline uint32_t hcomm_group_of(const struct hcomm_sched_args *a, uint32_t node)
+{
+	return a->topo ? a->topo->groups.bin[node] : 0;
+}
+
+static inline uint32_t hcomm_group_index(const struct hcomm_sched_args *a, uint32_t node)
+{
+	return a->topo ? a->topo->groups.index[node] : 0;
+}
+
+static inline uint32_t hcomm_group_size(const struct hcomm_sched_args *a, uint32_t group)
+{
+	return a->topo ? hcomm_bin_size(&a->topo->groups, group) : 1;
+}
+
+static inline uint32_t hcomm_group_node(const struct hcomm_sched_args *a, uint32_t group,
+					uint32_t index)
+{
+	return a->topo ? hcomm_bin_at(&a->topo->groups, group, index) : 0;
+}
+
+static inline uint32_t hcomm_largest_group(const struct hcomm_sched_args *a)
+{
+	return a->topo ? a->topo->groups.largest : 1;
+}
+
+static inline uint32_t hcomm_groups(const struct hcomm_sched_args *a)
+{
+	return a->topo ? a->topo->groups.nbins : 1;
+}
+
+void hcomm_build_hierarchical_allreduce(struct hcomm_plan *plan,
+					const struct hcomm_sched_args *args);
+void hcomm_build_hierarchical_allgather(struct hcomm_plan *plan,
+					const struct hcomm_sched_args *args);
+
+#endif /* HCOMM_SCHED_HIERARCHY_H */
