@@ -100,6 +100,13 @@ static enum effect drop_message(struct set *set)
 	return set->args.coll == HCOMM_COLL_BARRIER ? PERHAPS : SURELY;
 }
 
+/* does @t write what @s reads? */
+static bool overlap(const struct hcomm_step *s, const struct hcomm_step *t)
+{
+	return s->src_slot == t->dst_slot && s->src_off < t->dst_off + t->len &&
+	       t->dst_off < s->src_off + s->len;
+}
+
 static enum effect drop_dep(struct set *set)
 {
 	uint32_t r, i, k, dep;
@@ -110,8 +117,10 @@ static enum effect drop_dep(struct set *set)
 		return NOTHING;
 	k = rnd(s->dep_count);
 	dep = HCOMM_DEP_INDEX(set->deps[r][s->dep_first + k]);
-	if (s->op == HCOMM_STEP_SEND && receives(&set->steps[r][dep]) && s->len)
-		e = SURELY;	/* it sends what that one made */
+	/* it sends what that one made, and nothing else holds it back */
+	if (s->op == HCOMM_STEP_SEND && receives(&set->steps[r][dep]) && s->len &&
+	    s->dep_count == 1 && overlap(s, &set->steps[r][dep]))
+		e = SURELY;
 	remove_dep(set, r, i, k);
 	return e;
 }

@@ -7,10 +7,7 @@
 #ifndef HCOMM_TEST_CHECK_EXEC_H
 #define HCOMM_TEST_CHECK_EXEC_H
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "../../lib/check/check.h"
+#include "check_cases.h"
 
 #define MAX_RANKS	9
 #define SIZE		4	/* all programs here reduce uint32 */
@@ -27,8 +24,11 @@ static uint32_t rnd(uint32_t n)
 
 /* ----------------------------------------------------------- sets of programs */
 
+/* @args is what ranks have in common; @of has them all */
 struct set {
 	struct hcomm_sched_args args;
+	struct test_case of;
+	struct hcomm_sched_topo *topo;
 	struct hcomm_check_opts opts;
 	struct hcomm_check_prog prog[MAX_RANKS];
 	struct hcomm_step *steps[MAX_RANKS];
@@ -61,17 +61,16 @@ static void set_prog(struct set *set, uint32_t r, const struct hcomm_step *steps
 
 static void set_build(struct set *set)
 {
-	struct hcomm_sched_args a = set->args;
 	struct hcomm_plan *plan;
-	uint32_t nsteps, ndeps;
+	uint32_t nsteps, ndeps, r;
 
-	for (a.rank = 0; a.rank < a.nranks; a.rank++) {
-		if (hcomm_sched_build(&a, &plan))
+	for (r = 0; r < set->args.nranks; r++) {
+		if (hcomm_sched_build(&set->of.ranks[r], &plan))
 			abort();
 		const struct hcomm_step *steps = hcomm_plan_steps(plan, &nsteps);
 		const uint32_t *deps = hcomm_plan_deps(plan, &ndeps);
 
-		set_prog(set, a.rank, steps, nsteps, deps, ndeps,
+		set_prog(set, r, steps, nsteps, deps, ndeps,
 			 hcomm_plan_scratch_size(plan));
 		hcomm_plan_free(plan);
 	}
@@ -82,6 +81,9 @@ static void set_copy(struct set *to, const struct set *from)
 	uint32_t r;
 
 	*to = *from;
+	to->of = (struct test_case){ 0 };	/* @from keeps it */
+	to->topo = NULL;
+	to->of.ranks = from->of.ranks;
 	for (r = 0; r < from->args.nranks; r++)
 		set_prog(to, r, from->steps[r], from->prog[r].nsteps,
 			 from->deps[r], from->prog[r].ndeps,
@@ -98,9 +100,27 @@ static void set_free(struct set *set)
 	}
 }
 
+/* the arguments too; copies have none of their own */
+static void set_end(struct set *set)
+{
+	set_free(set);
+	case_free(&set->of);
+	hcomm_sched_topo_free(set->topo);
+}
+
 static int set_check(struct set *set, struct hcomm_check_result *res)
 {
+	if (set->of.ranks)
+		return hcomm_check_each(set->prog, set->of.ranks, &set->opts, res);
 	return hcomm_check(set->prog, &set->args, &set->opts, res);
+}
+
+static struct hcomm_sched_args set_args(const struct set *set, uint32_t r)
+{
+	struct hcomm_sched_args a = set->of.ranks ? set->of.ranks[r] : set->args;
+
+	a.rank = r;
+	return a;
 }
 
 static bool receives(const struct hcomm_step *s)
@@ -127,6 +147,7 @@ struct exec_step {
 struct exec {
 	const struct set *set;
 	uint8_t *mem[MAX_RANKS][3];
+	uint32_t *before[MAX_RANKS];	/* slot 1 at the start */
 	struct exec_step *st[MAX_RANKS];
 	bool entered[MAX_RANKS];
 	uint32_t left[MAX_RANKS];	/* chunks to go */
@@ -134,11 +155,28 @@ struct exec {
 
 static uint64_t slot_size(const struct set *set, uint32_t r, uint32_t slot)
 {
-	struct hcomm_sched_args a = set->args;
+	struct hcomm_sched_args a = set_args(set, r);
 
-	a.rank = r;
 	return slot == 2 ? set->prog[r].scratch_size :
 			   hcomm_sched_buffer_size(&a, slot);
+}
+
+/* block of a buffer that has one for each rank, in elements */
+static uint64_t block_of(const struct hcomm_sched_args *a, uint32_t q, bool received,
+			 uint64_t *off)
+{
+	bool out = a->coll == HCOMM_COLL_ALLTOALL && (received || a->in_place);
+	const uint64_t *counts = out ? a->rcounts : a->counts;
+	const uint64_t *displs = out ? a->rdispls : a->displs;
+	uint32_t i;
+
+	*off = q * a->count;
+	if (!counts)
+		return a->count;
+	*off = displs ? displs[q] : 0;
+	for (i = 0; !displs && i < q; i++)
+		*off += counts[i];
+	return counts[q];
 }
 
 static uint32_t value(uint32_t rank, uint64_t elem)
@@ -163,35 +201,45 @@ static uint32_t apply(uint32_t op, uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static uint32_t reduced(const struct set *set, uint64_t elem)
+/* over the ranks below @n */
+static uint32_t reduced(const struct set *set, uint32_t n, uint64_t elem)
 {
 	uint32_t v = value(0, elem), r;
 
-	for (r = 1; r < set->args.nranks; r++)
+	for (r = 1; r < n; r++)
 		v = apply(set->args.redop, v, value(r, elem));
 	return v;
 }
 
-/* offset of the input in slot 1, in elements; -1: it is not there */
-static int64_t input_in_output(const struct set *set, uint32_t r)
+/* in place: elements of slot 1 that are input, which begins at *off */
+static uint64_t input_in_output(const struct set *set, uint32_t r, uint64_t *off)
 {
-	uint32_t coll = set->args.coll;
+	struct hcomm_sched_args a = set_args(set, r);
 
-	if (!set->args.in_place)
-		return -1;
-	if (coll == HCOMM_COLL_ALLGATHER)
-		return r * set->args.count;
-	if ((coll == HCOMM_COLL_BROADCAST || coll == HCOMM_COLL_P2P) &&
-	    r != set->args.root)
-		return -1;
-	return 0;
+	*off = 0;
+	if (!a.in_place)
+		return 0;
+	switch (a.coll) {
+	case HCOMM_COLL_GATHER:
+		if (r != a.root)
+			break;
+		/* fall through */
+	case HCOMM_COLL_ALLGATHER:
+		return block_of(&a, r, false, off);
+	case HCOMM_COLL_BROADCAST:
+	case HCOMM_COLL_SCATTER:
+	case HCOMM_COLL_P2P:
+		if (r != a.root)
+			return 0;
+		break;
+	}
+	return slot_size(set, r, 1) / SIZE;
 }
 
 static void exec_init(struct exec *x, const struct set *set)
 {
 	uint32_t r, i, k;
-	uint64_t n, e;
-	int64_t at;
+	uint64_t n, e, at;
 
 	memset(x, 0, sizeof(*x));
 	x->set = set;
@@ -206,11 +254,10 @@ static void exec_init(struct exec *x, const struct set *set)
 		}
 		for (e = 0; e < slot_size(set, r, 0) / SIZE; e++)
 			((uint32_t *)x->mem[r][0])[e] = value(r, e);
-		at = input_in_output(set, r);
-		n = set->args.coll == HCOMM_COLL_ALLGATHER ? set->args.count :
-		    slot_size(set, r, 1) / SIZE;
-		for (e = 0; at >= 0 && e < n; e++)
+		n = input_in_output(set, r, &at);
+		for (e = 0; e < n; e++)
 			((uint32_t *)x->mem[r][1])[at + e] = value(r, e);
+		x->before[r] = dup(x->mem[r][1], slot_size(set, r, 1), 0);
 
 		x->st[r] = dup(NULL, 0, p->nsteps * sizeof(*x->st[r]));
 		for (i = 0; i < p->nsteps; i++) {
@@ -241,6 +288,7 @@ static void exec_exit(struct exec *x)
 		free(x->st[r]);
 		for (i = 0; i < 3; i++)
 			free(x->mem[r][i]);
+		free(x->before[r]);
 	}
 }
 
@@ -405,38 +453,76 @@ static uint32_t exec_actions(struct exec *x, struct action *list, uint32_t room)
 	return n;
 }
 
+/* what slot 1 of a rank must be in the end, over what it was before */
+static void exec_want(const struct set *set, uint32_t r, uint32_t *want)
+{
+	struct hcomm_sched_args a = set_args(set, r), b;
+	uint64_t n = slot_size(set, r, 1) / SIZE, off, from, e;
+	bool root = r == a.root;
+	uint32_t q;
+
+	switch (a.coll) {
+	case HCOMM_COLL_SCAN:
+	case HCOMM_COLL_EXSCAN:
+		q = a.coll == HCOMM_COLL_SCAN ? r + 1 : r;
+		for (e = 0; q && e < n; e++)
+			want[e] = reduced(set, q, e);
+		break;
+	case HCOMM_COLL_REDUCE:
+	case HCOMM_COLL_ALLREDUCE:
+		for (e = 0; (root || a.coll == HCOMM_COLL_ALLREDUCE) && e < n; e++)
+			want[e] = reduced(set, a.nranks, e);
+		break;
+	case HCOMM_COLL_REDUCE_SCATTER:
+		n = block_of(&a, r, false, &off);
+		for (e = 0; e < n; e++)
+			want[a.in_place ? off + e : e] = reduced(set, a.nranks, off + e);
+		break;
+	case HCOMM_COLL_P2P:
+	case HCOMM_COLL_BROADCAST:
+		for (e = 0; e < n; e++)
+			want[e] = value(a.root, e);
+		break;
+	case HCOMM_COLL_SCATTER:
+		b = set_args(set, a.root);
+		n = block_of(&b, r, false, &off);
+		for (e = 0; !(root && a.in_place) && e < n; e++)
+			want[e] = value(a.root, off + e);
+		break;
+	case HCOMM_COLL_GATHER:
+	case HCOMM_COLL_ALLGATHER:
+		for (q = 0; q < a.nranks && (root || a.coll == HCOMM_COLL_ALLGATHER); q++) {
+			n = block_of(&a, q, false, &off);
+			for (e = 0; e < n; e++)
+				want[off + e] = value(q, e);
+		}
+		break;
+	case HCOMM_COLL_ALLTOALL:
+		for (q = 0; q < a.nranks; q++) {
+			b = set_args(set, q);
+			block_of(&b, r, false, &from);
+			n = block_of(&a, q, true, &off);
+			for (e = 0; e < n; e++)
+				want[off + e] = value(q, from + e);
+		}
+		break;
+	}
+}
+
 static bool exec_right(const struct exec *x)
 {
 	const struct set *set = x->set;
-	uint64_t count = set->args.count, e, n;
-	uint32_t r, coll = set->args.coll;
+	uint64_t e;
+	uint32_t r;
 
 	for (r = 0; r < set->args.nranks; r++) {
-		const uint32_t *out = (const uint32_t *)x->mem[r][1];
-
 		for (e = 0; e < slot_size(set, r, 0) / SIZE; e++) {
 			if (((uint32_t *)x->mem[r][0])[e] != value(r, e))
 				return false;
 		}
-		n = slot_size(set, r, 1) / SIZE;
-		for (e = 0; e < n; e++) {
-			uint32_t want = value(r, e);	/* kept */
-			bool own = e / (count ? count : 1) == r;
-
-			if (coll == HCOMM_COLL_ALLREDUCE ||
-			    (coll == HCOMM_COLL_REDUCE && r == set->args.root))
-				want = reduced(set, e);
-			else if (coll == HCOMM_COLL_REDUCE_SCATTER && !set->args.in_place)
-				want = reduced(set, r * count + e);
-			else if (coll == HCOMM_COLL_REDUCE_SCATTER && own)
-				want = reduced(set, e);
-			else if (coll == HCOMM_COLL_ALLGATHER)
-				want = value(e / count, e % count);
-			else if (coll == HCOMM_COLL_BROADCAST || coll == HCOMM_COLL_P2P)
-				want = value(set->args.root, e);
-			if (out[e] != want)
-				return false;
-		}
+		exec_want(set, r, x->before[r]);
+		if (memcmp(x->before[r], x->mem[r][1], slot_size(set, r, 1)))
+			return false;
 	}
 	return true;
 }

@@ -9,9 +9,6 @@
  */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "check_damage.h"
 
@@ -47,23 +44,6 @@ static const struct damage {
 	{ "send to a wrong peer", wrong_peer },
 };
 
-static const uint32_t combos[][2] = {
-	{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_RING },
-	{ HCOMM_COLL_REDUCE_SCATTER, HCOMM_ALGO_RING },
-	{ HCOMM_COLL_ALLGATHER, HCOMM_ALGO_RING },
-	{ HCOMM_COLL_BROADCAST, HCOMM_ALGO_BINOMIAL },
-	{ HCOMM_COLL_REDUCE, HCOMM_ALGO_BINOMIAL },
-	{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_BINOMIAL },
-	{ HCOMM_COLL_BROADCAST, HCOMM_ALGO_DOUBLE_TREE },
-	{ HCOMM_COLL_REDUCE, HCOMM_ALGO_DOUBLE_TREE },
-	{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_DOUBLE_TREE },
-	{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_RECURSIVE_DOUBLING },
-	{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_DIRECT },
-	{ HCOMM_COLL_BARRIER, HCOMM_ALGO_DISSEMINATION },
-	{ HCOMM_COLL_P2P, HCOMM_ALGO_P2P },
-};
-
-#define NCOMBOS		(sizeof(combos) / sizeof(combos[0]))
 #define NDAMAGES	(sizeof(damages) / sizeof(damages[0]))
 
 struct score {
@@ -110,25 +90,28 @@ static void damage_one(const struct set *good, const struct damage *d,
 	set_free(&bad);
 }
 
-static void random_set(struct set *set, uint32_t k)
+static void random_set(struct set *set, uint32_t coll, uint32_t algo)
 {
-	uint32_t n = 2 + rnd(7);
+	uint32_t n = 2 + rnd(7), shape = 0;
 
 	memset(set, 0, sizeof(*set));
+	set->topo = case_topo(n, rnd(CASE_TOPOS));
 	set->args = (struct hcomm_sched_args){
-		.coll = combos[k][0], .algo = combos[k][1], .nranks = n,
+		.coll = coll, .algo = algo, .nranks = n,
 		.dtype = HCOMM_DT_UINT32, .redop = rnd(2), .in_place = rnd(2),
-		.chunk_size = 4 << rnd(3), .channels = 1 + rnd(2),
-		.count = 1 + rnd(3 * n + 4),
+		.chunk_size = 4 << rnd(3), .channels = 1 + rnd(2), .radix = 2 + rnd(4),
+		.count = case_blocks(coll) ? 1 + rnd(9) : 1 + rnd(3 * n + 4),
+		.topo = rnd(4) ? set->topo : NULL,
+		.fixed_order = case_reduces(coll) && rnd(2) &&
+			       case_supported(coll, algo, false, true),
 	};
-	if (set->args.coll == HCOMM_COLL_BROADCAST ||
-	    set->args.coll == HCOMM_COLL_REDUCE || set->args.coll == HCOMM_COLL_P2P)
+	if (case_rooted(coll) || coll == HCOMM_COLL_P2P)
 		set->args.root = rnd(n);
-	if (set->args.coll == HCOMM_COLL_P2P)
+	if (coll == HCOMM_COLL_P2P)
 		set->args.peer = (set->args.root + 1 + rnd(n - 1)) % n;
-	if (set->args.coll == HCOMM_COLL_REDUCE_SCATTER ||
-	    set->args.coll == HCOMM_COLL_ALLGATHER)
-		set->args.count = 1 + rnd(9);
+	if (case_supported(coll, algo, true, false) && rnd(2))
+		shape = CASE_VECTOR | (rnd(2) ? CASE_PACKED : 0);
+	case_make(&set->of, &set->args, shape);
 	set->opts = (struct hcomm_check_opts){
 		.chunk_size = set->args.chunk_size, .window = 1 + rnd(4),
 		.staging_slots = 1 + rnd(4),
@@ -136,32 +119,51 @@ static void random_set(struct set *set, uint32_t k)
 	set_build(set);
 }
 
-static void test_damage(uint32_t rounds)
+struct damage_run {
+	struct score score[NDAMAGES];
+	uint32_t runs;
+	uint32_t wrong;
+};
+
+static void damage_builder(uint32_t coll, uint32_t algo, struct damage_run *run)
 {
-	struct score score[NDAMAGES] = { 0 };
-	uint32_t i, k, d, wrong = 0, runs = 0;
+	uint32_t before = run->wrong, d;
 	struct hcomm_check_result res;
 	struct set set;
 
+	random_set(&set, coll, algo);
+	run->runs++;
+	if (set_check(&set, &res) || !exec_often(&set, 3)) {
+		run->wrong++;
+		report_miss(&set, res.text);
+	}
+	for (d = 0; d < NDAMAGES && before == run->wrong; d++)
+		damage_one(&set, &damages[d], &run->score[d], 6);
+	set_end(&set);
+}
+
+/* every builder in turn, and of each all kinds of damage */
+static void test_damage(uint32_t rounds)
+{
+	struct damage_run run = { 0 };
+	const struct score *s;
+	uint32_t i, coll, algo, d;
+
 	for (i = 0; i < rounds; i++) {
-		for (k = 0; k < NCOMBOS; k++) {
-			random_set(&set, k);
-			runs++;
-			if (set_check(&set, &res) || !exec_often(&set, 3)) {
-				wrong++;
-				report_miss(&set, res.text);
+		for (coll = 0; coll <= HCOMM_COLL_EXSCAN; coll++) {
+			for (algo = 0; algo < HCOMM_ALGO_COUNT; algo++) {
+				if (hcomm_algo_supports(algo, coll))
+					damage_builder(coll, algo, &run);
 			}
-			for (d = 0; d < NDAMAGES; d++)
-				damage_one(&set, &damages[d], &score[d], 6);
-			set_free(&set);
 		}
 	}
-	ok(!wrong, "%u undamaged sets are right, to checker and executor", runs);
-	for (d = 0; d < NDAMAGES; d++)
-		ok(!score[d].missed && score[d].found && score[d].done > rounds,
+	ok(!run.wrong, "%u undamaged sets are right, to checker and executor", run.runs);
+	for (d = 0; d < NDAMAGES; d++) {
+		s = &run.score[d];
+		ok(!s->missed && s->found && s->done > rounds,
 		   "%s: %u times (%u surely fatal), %u found, %u harmless, %u missed",
-		   damages[d].name, score[d].done, score[d].sure, score[d].found,
-		   score[d].harmless, score[d].missed);
+		   damages[d].name, s->done, s->sure, s->found, s->harmless, s->missed);
+	}
 }
 
 /* ----------------------------------------------------------- programs by hand */
@@ -405,6 +407,77 @@ static void test_hand_values(void)
 	set_free(&set);
 }
 
+/* a builder's programs, held against other promises than it made */
+static void other_promise(uint32_t coll, uint32_t algo, uint32_t as, bool fixed,
+			  enum hcomm_check_kind kind, const char *name)
+{
+	struct set set;
+	uint32_t r;
+
+	hand_set(&set, coll, 5, 7, false);
+	set.args.peer = 0;
+	set.args.algo = algo;
+	case_make(&set.of, &set.args, 0);
+	for (r = 0; r < 5; r++)
+		set.of.ranks[r].chunk_size = 8;
+	set_build(&set);
+	for (r = 0; r < 5; r++) {
+		set.of.ranks[r].coll = as;
+		set.of.ranks[r].fixed_order = fixed;
+	}
+	set.args.coll = as;
+	verdict(&set, kind, -1, -1, -1, name);
+	set_end(&set);
+}
+
+static void test_hand_promises(void)
+{
+	other_promise(HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_DIRECT, HCOMM_COLL_ALLREDUCE, true,
+		      HCOMM_CHECK_OK, "the mesh keeps the fixed order");
+	other_promise(HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_RING, HCOMM_COLL_ALLREDUCE, true,
+		      HCOMM_CHECK_ORDER, "the ring does not");
+	other_promise(HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_RING, HCOMM_COLL_SCAN, false,
+		      HCOMM_CHECK_VALUE, "an AllReduce is no Scan");
+	other_promise(HCOMM_COLL_SCAN, HCOMM_ALGO_LINEAR, HCOMM_COLL_EXSCAN, false,
+		      HCOMM_CHECK_INPUT, "a Scan is no Exscan");
+	other_promise(HCOMM_COLL_EXSCAN, HCOMM_ALGO_DIRECT, HCOMM_COLL_SCAN, false,
+		      HCOMM_CHECK_VALUE, "an Exscan is no Scan");
+}
+
+/* blocks of 1 and 2 elements in an output of 6, at 4 and at 1 */
+static void test_hand_gaps(void)
+{
+	static const uint64_t counts[] = { 1, 2 }, displs[] = { 4, 1 };
+	const struct hcomm_step a[] = {
+		SEND(1, 0, 0, 0, 4), RECV(1, 0, 1, 4, 8),
+		{ .op = HCOMM_STEP_COPY, .dst_slot = 1, .dst_off = 16, .len = 4 },
+	}, b[] = {
+		SEND(0, 0, 0, 0, 8), RECV(0, 0, 1, 16, 4),
+		{ .op = HCOMM_STEP_COPY, .dst_slot = 1, .dst_off = 4, .len = 8 },
+	};
+	static const uint32_t none[] = { 0 };
+	struct set set;
+
+	hand_set(&set, HCOMM_COLL_ALLGATHER, 2, 0, false);
+	set.args.counts = counts;
+	set.args.displs = displs;
+	set_prog(&set, 0, a, LEN(a), none, 0, 0);
+	set_prog(&set, 1, b, LEN(b), none, 0, 0);
+	verdict(&set, HCOMM_CHECK_OK, -1, -1, -1, "blocks apart");
+	set.steps[1][2].len = 4;
+	verdict(&set, HCOMM_CHECK_VALUE, 1, -1, 8, "half a block");
+	set.steps[1][2].len = 8;
+	set.steps[0][2].dst_off = 12;
+	verdict(&set, HCOMM_CHECK_VALUE, 0, -1, 16, "a block before its place");
+	set.steps[0][2].dst_off = 16;
+	/* once more, where no block is */
+	set.prog[0].nsteps = 4;
+	set.steps[0][3] = set.steps[0][2];
+	set.steps[0][3].dst_off = 0;
+	verdict(&set, HCOMM_CHECK_INPUT, 0, -1, 0, "a write between blocks");
+	set_free(&set);
+}
+
 static void test_args(void)
 {
 	struct hcomm_check_result res;
@@ -450,7 +523,7 @@ static void test_args(void)
 
 int main(int argc, char **argv)
 {
-	uint32_t rounds = argc > 1 ? atoi(argv[1]) : 60;
+	uint32_t rounds = argc > 1 ? atoi(argv[1]) : 40;
 
 	seed = argc > 2 ? strtoull(argv[2], NULL, 0) | 1 : 0x1234567;
 	printf("TAP version 13\n");
@@ -459,6 +532,8 @@ int main(int argc, char **argv)
 	test_hand_staging();
 	test_hand_cross();
 	test_hand_values();
+	test_hand_promises();
+	test_hand_gaps();
 	test_args();
 	test_damage(rounds);
 	printf("1..%d\n", tests);
