@@ -85,12 +85,12 @@ static hcommResult_t look_at_nodes(struct hcomm_comm *comm,
 	uint32_t n = comm->nranks, nnodes, i;
 	uint32_t *first = calloc(n, sizeof(*first));
 	uint32_t *group = calloc(n, sizeof(*group));
-	uint32_t *by_rank = calloc(n, sizeof(*by_rank));
 	hcommResult_t ret = HCOMM_SUCCESS;
 	int err = -ENOMEM;
 
 	ch->node = calloc(n, sizeof(*ch->node));
-	if (!first || !group || !by_rank || !ch->node)
+	ch->group = calloc(n, sizeof(*ch->group));
+	if (!first || !group || !ch->group || !ch->node)
 		goto out;
 	nnodes = number_nodes(cards, n, ch->node, first);
 	if (!nnodes)
@@ -99,17 +99,16 @@ static hcommResult_t look_at_nodes(struct hcomm_comm *comm,
 	if (ret)
 		goto out_ret;
 	for (i = 0; i < n; i++)
-		by_rank[i] = group[ch->node[i]];
+		ch->group[i] = group[ch->node[i]];
 	err = hcomm_shape_make(&ch->planner.shape, n, ch->node, group);
 	if (!err)
-		err = hcomm_sched_topo_create(n, ch->node, by_rank, &ch->topo);
+		err = hcomm_sched_topo_create(n, ch->node, ch->group, &ch->topo);
 out:
 	if (err)
 		ret = hcomm_fail_errno(-err, "the table of nodes");
 out_ret:
 	free(first);
 	free(group);
-	free(by_rank);
 	return ret;
 }
 
@@ -144,8 +143,10 @@ void hcomm_choose_exit(struct hcomm_comm *comm)
 	hcomm_planner_exit(&comm->chooser.planner);
 	hcomm_sched_topo_free(comm->chooser.topo);
 	free(comm->chooser.node);
+	free(comm->chooser.group);
 	comm->chooser.topo = NULL;
 	comm->chooser.node = NULL;
+	comm->chooser.group = NULL;
 }
 
 /* -------------------------------------------------------------------- choice */

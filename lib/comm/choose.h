@@ -37,6 +37,7 @@ struct hcomm_choice {
  * @planner: planner
  * @topo: nodes of the ranks, owned
  * @node: by rank: number of its node, owned
+ * @group: by rank: number of its group of nodes, owned
  * @choices: answers by hash; a younger one takes the place of an older one.  An
  *	answer does not depend on whether it was found here: it is what the planner
  *	would say again
@@ -46,6 +47,7 @@ struct hcomm_chooser {
 	struct hcomm_planner planner;
 	struct hcomm_sched_topo *topo;
 	uint32_t *node;
+	uint32_t *group;
 	struct hcomm_choice choices[HCOMM_CHOICES];
 	uint64_t decided;
 };

@@ -20,6 +20,7 @@ void hcomm_comm_put(struct hcomm_comm *comm)
 	if (__atomic_sub_fetch(&comm->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	pthread_mutex_destroy(&comm->lock);
+	hcomm_tune_exit(comm);
 	hcomm_choose_exit(comm);
 	free(comm->premuls);
 	free(comm->flows);
@@ -70,6 +71,7 @@ hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm)
 		if (hcomm_dev_wait_any())
 			break;
 	}
+	hcomm_tune_stop(comm);
 	/* requests that are waited for later find the fault here */
 	hcomm_comm_query(comm);
 	comm->magic = 0;

@@ -19,6 +19,7 @@
 #include "../dev/dev.h"
 #include "choose.h"
 #include "options.h"
+#include "tune.h"
 
 #define HCOMM_COMM_MAGIC	0x68636f6du
 
@@ -122,6 +123,7 @@ struct hcomm_premul {
  * @premuls: operations made, by number
  * @npremuls: entries of it
  * @chooser: planner
+ * @tuner: what is measured
  * @cache: loaded plans
  * @inflight: launches in flight; atomic, given back by the ring's drain
  * @stats: counters
@@ -145,6 +147,7 @@ struct hcomm_comm {
 	struct hcomm_premul *premuls;
 	uint32_t npremuls;
 	struct hcomm_chooser chooser;
+	struct hcomm_tuner tuner;
 	struct hcomm_cache cache;
 	uint32_t inflight;
 	hcommStats_t stats;
@@ -237,6 +240,7 @@ void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
  * @tag: P2P
  * @count: elements; P2P: bytes
  * @in_place: the plan reads its input from slot 1
+ * @internal: of the library's own: not tuned
  * @send: slot 0
  * @recv: slot 1
  */
@@ -251,6 +255,7 @@ struct hcomm_call_args {
 	uint32_t tag;
 	uint64_t count;
 	bool in_place;
+	bool internal;
 	const void *send;
 	void *recv;
 };

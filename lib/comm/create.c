@@ -10,6 +10,7 @@
 #include "../base/hmac.h"
 #include "agree.h"
 #include "nic.h"
+#include "probe.h"
 
 /*
  * Up to so many ranks, all links are made now: a bad one is an error here, not of
@@ -289,6 +290,8 @@ static hcommResult_t establish(struct hcomm_comm *comm, struct hcomm_bootstrap *
 		ret = make_links(comm, cards);
 		ret = round_ready(comm, bs, cards, &mine, ret, all);
 	}
+	if (!ret && bs && comm->opts.probe)
+		ret = hcomm_probe_links(comm, bs);
 	if (!ret)
 		show(comm, cards);
 	free(all);

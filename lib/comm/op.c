@@ -36,6 +36,8 @@ struct binding {
  * @comm: communicator, a reference
  * @entry: plan, counted in flight until the run is done
  * @name: of the call, for messages
+ * @trial: it is measured for, or NULL
+ * @turn: candidate of the trial
  * @bound: buffers by slot
  * @slots: what the kernel is told about them
  */
@@ -44,6 +46,8 @@ struct hcomm_request {
 	struct hcomm_comm *comm;
 	struct hcomm_entry *entry;
 	const char *name;
+	struct hcomm_trial *trial;
+	uint32_t turn;
 	struct binding bound[3];
 	struct hcomm_slot slots[3];
 };
@@ -158,10 +162,11 @@ static hcommResult_t busy(const struct hcomm_comm *comm,
 }
 
 /* comm locked */
-static hcommResult_t fill_key(struct hcomm_comm *comm,
+static hcommResult_t fill_key(struct hcomm_request *r,
 			      const struct hcomm_call_args *call,
 			      struct hcomm_plan_key *key)
 {
+	struct hcomm_comm *comm = r->comm;
 	struct hcomm_sched_args args = {
 		.coll = call->coll,
 		.rank = comm->rank,
@@ -190,6 +195,12 @@ static hcommResult_t fill_key(struct hcomm_comm *comm,
 		key->cand.algo = HCOMM_ALGO_P2P;
 		return HCOMM_SUCCESS;
 	}
+	r->trial = call->internal ? NULL : hcomm_tune_find(comm, &args);
+	if (r->trial && r->trial->cand[0].algo) {
+		r->turn = hcomm_tune_turn(r->trial);
+		key->cand = r->trial->cand[r->turn];
+		return HCOMM_SUCCESS;
+	}
 	ret = hcomm_choose(comm, &args, &decision);
 	key->cand = decision.cand;
 	return ret;
@@ -207,7 +218,7 @@ static hcommResult_t reserve(struct hcomm_request *r,
 
 	for (;;) {
 		pthread_mutex_lock(&comm->lock);
-		ret = fill_key(comm, call, &key);
+		ret = fill_key(r, call, &key);
 		if (!ret)
 			ret = hcomm_cache_get(comm, &key, &e);
 		if (!ret && load_count(&comm->inflight) < comm->opts.max_runs &&
@@ -238,10 +249,11 @@ struct number {
 	uint32_t seq;
 };
 
-static hcommResult_t take_number(struct hcomm_comm *comm,
+static hcommResult_t take_number(struct hcomm_request *r,
 				 const struct hcomm_call_args *call,
 				 struct number *n)
 {
+	struct hcomm_comm *comm = r->comm;
 	bool send = call->root == comm->rank;
 	hcommResult_t ret = HCOMM_SUCCESS;
 
@@ -256,14 +268,17 @@ static hcommResult_t take_number(struct hcomm_comm *comm,
 				 "%s: no memory for tag %u, or more than a million pairs of rank and tag are in use",
 				 call->name, call->tag);
 	comm->stats.launches += !ret;
+	if (r->trial)
+		r->trial->calls += !ret;
 	pthread_mutex_unlock(&comm->lock);
 	return ret;
 }
 
-static void return_number(struct hcomm_comm *comm,
+static void return_number(struct hcomm_request *r,
 			  const struct hcomm_call_args *call,
 			  const struct number *n)
 {
+	struct hcomm_comm *comm = r->comm;
 	bool send = call->root == comm->rank;
 
 	pthread_mutex_lock(&comm->lock);
@@ -272,6 +287,8 @@ static void return_number(struct hcomm_comm *comm,
 				call->tag, n->seq);
 	else if (comm->seq == n->run + 1)
 		comm->seq = n->run;
+	if (r->trial)
+		r->trial->calls--;
 	pthread_mutex_unlock(&comm->lock);
 }
 
@@ -300,7 +317,7 @@ static hcommResult_t launch(struct hcomm_request *r,
 	hcommResult_t ret;
 	int err;
 
-	ret = take_number(comm, call, &number);
+	ret = take_number(r, call, &number);
 	if (ret)
 		return ret;
 	arg.run = number.run;
@@ -312,7 +329,7 @@ static hcommResult_t launch(struct hcomm_request *r,
 	} while (err == EBUSY && !hcomm_dev_wait_any());
 	if (!err)
 		return HCOMM_SUCCESS;
-	return_number(comm, call, &number);
+	return_number(r, call, &number);
 	return hcomm_comm_error(comm, err, call->name);
 }
 
@@ -324,6 +341,9 @@ static hcommResult_t begin(struct hcomm_comm *comm, struct hcomm_request *r,
 	memset(r, 0, sizeof(*r));
 	r->comm = comm;
 	r->name = call->name;
+	ret = hcomm_tune_step(comm, call, flags & HCOMM_LAUNCH_WAIT);
+	if (ret)
+		return ret;
 	ret = reserve(r, call, flags & HCOMM_LAUNCH_WAIT);
 	if (ret)
 		return ret;
@@ -342,6 +362,11 @@ fail:
 static hcommResult_t finish(struct hcomm_request *r)
 {
 	unbind(r, !r->run.status);
+	if (!r->run.status && r->trial) {
+		pthread_mutex_lock(&r->comm->lock);
+		hcomm_tune_done(r->trial, r->turn, r->run.duration_ns);
+		pthread_mutex_unlock(&r->comm->lock);
+	}
 	if (!r->run.status)
 		return HCOMM_SUCCESS;
 	return hcomm_comm_error(r->comm, -r->run.status, r->name);

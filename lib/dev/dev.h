@@ -27,6 +27,7 @@
  * @status: 0 or negative errno
  * @fault_rank: of the completion
  * @fault_step: of the completion
+ * @duration_ns: of the completion
  */
 struct hcomm_run {
 	bool done;
@@ -34,6 +35,7 @@ struct hcomm_run {
 	int status;
 	uint32_t fault_rank;
 	uint32_t fault_step;
+	uint64_t duration_ns;
 };
 
 /**

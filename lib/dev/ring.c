@@ -47,6 +47,7 @@ static void drain(void)
 		run->status = cqe->status;
 		run->fault_rank = cqe->fault_rank;
 		run->fault_step = cqe->fault_step;
+		run->duration_ns = cqe->duration_ns;
 		hcomm_dev.seen++;
 		count_down(run->counters[0]);
 		count_down(run->counters[1]);

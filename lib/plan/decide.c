@@ -128,31 +128,32 @@ static void add(struct field *f, const struct hcomm_candidate *cand)
 	f->out[i] = d;
 }
 
-/* channels: few, and so many that pieces become eager */
+/*
+ * Channels: few, and under HCOMM_PROTO=eager so many that pieces become eager.
+ * Without it a large message is not cut into eager ones: they are copied once more
+ * than the model tells.
+ */
 static void add_channels(struct field *f, struct hcomm_candidate cand)
 {
 	static const uint32_t counts[] = { 1, 2, 4 };
-	uint32_t eager = f->p->lim.eager_size, i;
-	uint64_t need;
+	bool eager = f->p->policy.proto == HCOMM_PROTO_EAGER;
+	uint32_t size = f->p->lim.eager_size, i;
+	uint64_t block = f->call.bytes, need;
 
 	if (!hcomm_predict_uses_channels(cand.algo, f->call.coll)) {
 		add(f, &cand);
 		return;
 	}
+	if (f->call.coll == HCOMM_COLL_ALLREDUCE)
+		block /= f->args->nranks;
 	for (i = 0; i < 3; i++) {
-		/* not to cut what is one message anyway */
-		if (i && f->call.bytes <= (uint64_t)eager * counts[i])
+		if (i && block <= (eager ? size : (uint64_t)size * counts[i]))
 			return;
 		cand.channels = counts[i];
 		add(f, &cand);
 	}
-	if (f->p->policy.proto != HCOMM_PROTO_EAGER || !eager)
-		return;
-	need = f->call.bytes;
-	if (f->call.coll == HCOMM_COLL_ALLREDUCE)
-		need /= f->args->nranks;
-	need = need / eager + 1;
-	if (need > counts[2] && need <= HCOMM_SCHED_MAX_CHANNELS) {
+	need = size ? block / size + 1 : 0;
+	if (eager && need > counts[2] && need <= HCOMM_SCHED_MAX_CHANNELS) {
 		cand.channels = (uint32_t)need;
 		add(f, &cand);
 	}

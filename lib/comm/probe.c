@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Ping-pongs between few ranks, for the cost model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../base/base.h"
+#include "../mem/mem.h"
+#include "probe.h"
+
+/* the lower rank of a pair is one of the first: to look at all pairs takes long */
+#define LOWER_RANKS	64u
+
+#define ROUNDS		5u	/* the first one makes plans and warms up */
+
+static const uint32_t sizes[] = { 64, 16 << 10, 256 << 10 };
+
+#define MAX_POINTS	(ARRAY_SIZE(sizes) * HCOMM_LINK_CLASSES)
+
+/**
+ * struct report - what a rank measured
+ * @status: hcommResult_t
+ * @count: points
+ * @points: measured times
+ * @text: what failed
+ */
+struct report {
+	int32_t status;
+	uint32_t count;
+	struct hcomm_probe points[MAX_POINTS];
+	char text[256];
+};
+
+bool hcomm_probe_pair(const uint32_t *node, const uint32_t *group, uint32_t nranks,
+		      uint32_t cls, uint32_t *a, uint32_t *b)
+{
+	uint32_t i, j, found;
+
+	/* ranks of one node are most often neighbours; far ones are far from rank 0 */
+	for (i = 0; i < nranks && i < LOWER_RANKS; i++) {
+		for (j = i + 1; j < nranks; j++) {
+			found = node[i] == node[j] ? HCOMM_LINK_LOCAL :
+				group[i] == group[j] ? HCOMM_LINK_NODE :
+						       HCOMM_LINK_GROUP;
+			if (found != cls)
+				continue;
+			*a = i;
+			*b = j;
+			return true;
+		}
+	}
+	return false;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static hcommResult_t message(struct hcomm_comm *comm, uint32_t from, uint32_t to,
+			     void *buf, uint32_t bytes)
+{
+	struct hcomm_call_args call = {
+		.name = "probe",
+		.coll = HCOMM_COLL_P2P,
+		.dtype = HCOMM_DT_UINT8,
+		.root = from,
+		.peer = to,
+		.count = bytes,
+		.send = buf,
+		.recv = buf,
+		.internal = true,
+	};
+
+	return hcomm_op_run(comm, &call);
+}
+
+/* one size: there and back, some times; the best counts */
+static hcommResult_t ping_pong(struct hcomm_comm *comm, uint32_t a, uint32_t b,
+			       void *buf, uint32_t bytes, double *best)
+{
+	hcommResult_t ret = HCOMM_SUCCESS;
+	double begin, took;
+	uint32_t i;
+
+	*best = 0;
+	for (i = 0; i < ROUNDS && !ret; i++) {
+		begin = now();
+		ret = message(comm, a, b, buf, bytes);
+		if (!ret)
+			ret = message(comm, b, a, buf, bytes);
+		took = (now() - begin) / 2;
+		if (i && (!*best || took < *best))
+			*best = took;
+	}
+	return ret;
+}
+
+static hcommResult_t measure(struct hcomm_comm *comm, const uint32_t *group,
+			     struct report *mine)
+{
+	const uint32_t *node = comm->chooser.node;
+	hcommResult_t ret;
+	uint32_t cls, a, b, i;
+	double best;
+	void *buf;
+
+	ret = hcomm_mem_alloc(sizes[ARRAY_SIZE(sizes) - 1], &buf);
+	if (ret)
+		return ret;
+	for (cls = 0; cls < HCOMM_LINK_CLASSES && !ret; cls++) {
+		if (!hcomm_probe_pair(node, group, comm->nranks, cls, &a, &b) ||
+		    (comm->rank != a && comm->rank != b))
+			continue;
+		for (i = 0; i < ARRAY_SIZE(sizes) && !ret; i++) {
+			ret = ping_pong(comm, a, b, buf, sizes[i], &best);
+			if (ret || comm->rank != a)
+				continue;
+			mine->points[mine->count++] = (struct hcomm_probe){
+				.cls = cls,
+				.bytes = sizes[i],
+				.seconds = best,
+			};
+		}
+	}
+	hcomm_mem_free(buf);
+	return ret;
+}
+
+/* all points, in the order of ranks; the same model on all of them */
+static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
+			 const struct report *all)
+{
+	struct hcomm_model *models = calloc(comm->nranks, sizeof(*models));
+	struct hcomm_probe points[MAX_POINTS];
+	struct hcomm_model model = comm->opts.model;
+	size_t count = 0, i;
+	hcommResult_t ret;
+	uint32_t rank;
+
+	if (!models)
+		return hcomm_fail_nomem("the table of ranks");
+	for (rank = 0; rank < comm->nranks; rank++) {
+		for (i = 0; i < all[rank].count && i < MAX_POINTS &&
+		     count < MAX_POINTS; i++)
+			points[count++] = all[rank].points[i];
+	}
+	hcomm_model_fit(&model, points, count);
+	ret = hcomm_bootstrap_gather(bs, &model, sizeof(model), models);
+	if (!ret && hcomm_model_check(&models[0]))
+		ret = hcomm_fail(HCOMM_ERR_INTERNAL, "rank 0 fitted a senseless model");
+	if (!ret)
+		comm->chooser.planner.model = models[0];
+	free(models);
+	return ret;
+}
+
+static void show(const struct hcomm_comm *comm)
+{
+	static const char * const names[HCOMM_LINK_CLASSES] = {
+		"node-local", "between nodes", "between groups",
+	};
+	uint32_t i;
+
+	if (comm->rank || !hcomm_log_decisions)
+		return;
+	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
+		const struct hcomm_link_model *l = &comm->chooser.planner.model.link[i];
+
+		hcomm_decision("probed: %s: latency %.2f us, overhead %.2f us, %.1f MB/s",
+			       names[i], l->latency * 1e6, l->overhead * 1e6,
+			       l->bandwidth / 1e6);
+	}
+}
+
+hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_bootstrap *bs)
+{
+	struct report *all = calloc(comm->nranks, sizeof(*all)), mine;
+	hcommResult_t ret;
+	uint32_t i;
+
+	if (!all)
+		return hcomm_fail_nomem("the table of ranks");
+	memset(&mine, 0, sizeof(mine));
+	mine.status = measure(comm, comm->chooser.group, &mine);
+	if (mine.status)
+		snprintf(mine.text, sizeof(mine.text), "%s", hcomm_error_text());
+	ret = hcomm_bootstrap_gather(bs, &mine, sizeof(mine), all);
+	for (i = 0; i < comm->nranks && !ret; i++) {
+		all[i].text[sizeof(all[i].text) - 1] = 0;
+		if (all[i].status)
+			ret = hcomm_fail(HCOMM_ERR_LINK, "probing the links: rank %u: %s",
+					 i, all[i].text);
+	}
+	if (!ret)
+		ret = fit(comm, bs, all);
+	free(all);
+	/* as if nothing had happened */
+	hcomm_cache_clear(comm);
+	if (ret)
+		return ret;
+	memset(&comm->stats, 0, sizeof(comm->stats));
+	comm->stats.size = sizeof(comm->stats);
+	hcomm_choose_again(comm);
+	show(comm);
+	return HCOMM_SUCCESS;
+}
