@@ -9,7 +9,7 @@
 
 #include "builders.h"
 
-#define HCOMM_BRUCK_ROUNDS	17
+#define HCOMM_BRUCK_ROUNDS	32
 #define HCOMM_BRUCK_PIECES	6	/* of a round's message */
 
 /**

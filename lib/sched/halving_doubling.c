@@ -17,7 +17,7 @@
  */
 #include "builders.h"
 
-#define MAX_ROUNDS	16
+#define MAX_ROUNDS	32
 
 struct hd {
 	struct hcomm_plan *plan;

@@ -15,7 +15,7 @@
 struct place {
 	uint32_t parent;
 	uint32_t nchildren;
-	uint32_t child[17];
+	uint32_t child[32];
 };
 
 static void binomial(struct place *p, uint32_t n, uint32_t top, uint32_t i)

@@ -56,9 +56,9 @@ static void allreduce(struct hcomm_plan *plan, const struct hcomm_sched_args *ar
 	uint32_t n = args->nranks, r = args->rank;
 	uint32_t pow2, rounds = 0, folded, me, k, j, partner;
 	uint64_t len = args->count * hcomm_dtype_bytes(args->dtype);
-	uint32_t made = HCOMM_NO_STEP, sent[16], prev;
+	uint32_t made = HCOMM_NO_STEP, sent[32], prev;
 	struct hcomm_loc in = hcomm_input(args, 0), out = hcomm_output(0);
-	struct hcomm_loc sum[17];
+	struct hcomm_loc sum[33];
 	bool folds;
 
 	if (!len)

@@ -12,7 +12,7 @@
  */
 #include "builders.h"
 
-#define MAX_ROUNDS	17
+#define MAX_ROUNDS	32
 
 struct scan {
 	struct hcomm_plan *plan;

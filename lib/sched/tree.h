@@ -8,7 +8,7 @@
 #include "plan.h"
 
 #define HCOMM_MAX_TREES		2
-#define HCOMM_TREE_FANOUT	192	/* children: 3 digits of 63, and less of fewer */
+#define HCOMM_TREE_FANOUT	384	/* children: 6 digits of 63, for any rank of 32 bits */
 
 /**
  * struct hcomm_tree - one rank's place in a tree

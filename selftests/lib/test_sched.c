@@ -86,7 +86,7 @@ static uint64_t pick_count(const struct hcomm_sched_args *a, uint32_t i)
 	uint32_t n = a->nranks;
 	const uint64_t counts[] = { 2 * n + 1, 0, 1, n - 1, n + 1, 5 * n + 3, n, 257 };
 
-	if (case_blocks(a->coll) && n > 12)
+	if ((case_blocks(a->coll) || a->algo == HCOMM_ALGO_DIRECT) && n > 12)
 		return (i + n) % 5;
 	if (n > 24 && (i % 8 == 5 || i % 8 == 7))
 		return 3;
