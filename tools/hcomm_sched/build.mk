@@ -17,4 +17,15 @@ $(BIN)/hcomm_sched: $(hcomm_sched_OBJ) $(SIM_OBJ) $(CORE_OBJ) $(LIB_STATIC)
 
 $(ST)/lib/test_plan_sim: $(SIM_OBJ) $(CORE_OBJ)
 
+# The example of a tuner plugin, and who loads it.
+TUNER_EXAMPLE := $(LIB_DIR)/examples/tuner.so
+$(TUNER_EXAMPLE): tools/examples/tuner.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -fPIC -shared $< -o $@
+
+$(ST)/obj/selftests/lib/test_tuner.o: CFLAGS += \
+	-DTUNER_EXAMPLE='"$(abspath $(TUNER_EXAMPLE))"'
+$(ST)/lib/test_tuner: | $(TUNER_EXAMPLE)
+$(ST)/lib/test_tuner: CFLAGS += -rdynamic
+
 -include $(hcomm_sched_OBJ:.o=.d) $(SIM_OBJ:.o=.d)
