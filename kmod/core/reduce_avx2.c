@@ -109,6 +109,8 @@ VEC1(shr64_1, "vpsrlq $1, %1, %0")
 VEC1(swap_u32, "vpshufd $0xb1, %1, %0")
 VEC1(high128, "vextracti128 $1, %1, %x0")
 VEC1(widen_fp16, "vcvtph2ps %x1, %0")
+VEC1(widen_fp32, "vcvtps2pd %x1, %0")
+VEC1(narrow_fp64, "vcvtpd2ps %1, %x0")
 VEC1(narrow_fp16, "vcvtps2ph $0, %1, %x0")	/* rounds to nearest even */
 
 static __always_inline struct vec splat64(u64 x)
@@ -662,7 +664,42 @@ static __always_inline u64 bits_of(u32 div, u32 frac, u32 bias)
 	return ((u64)(bias + lead) << frac) | ((u64)(div ^ 1u << lead) << (frac - lead));
 }
 
-#define DIV_KERNEL(type, size, op, divisor)				\
+/*
+ * Four fp32 numbers of 16 bit types divided in fp64, and rounded to odd in fp32:
+ * its last bit says whether any bit was lost.  The small type then rounds once, as
+ * it has few enough bits.
+ */
+static __always_inline struct vec odd_quotients(struct vec x, struct vec d)
+{
+	struct vec q = v_div_fp64(v_widen_fp32(x), d);
+	struct vec lost = v_and(q, splat64((1ULL << 29) - 1));
+	struct vec last = v_andnot(v_eq64(lost, splat64(0)), splat64(1ULL << 29));
+
+	return v_narrow_fp64(v_or(v_xor(q, lost), last));
+}
+
+static __always_inline struct vec v_div_small(struct vec x, struct vec d)
+{
+	return v_join128(odd_quotients(x, d), odd_quotients(v_high128(x), d));
+}
+
+static __always_inline struct vec v_div_fp16(struct vec a, struct vec d)
+{
+	struct vec low = v_div_small(v_widen_fp16(a), d);
+	struct vec high = v_div_small(v_widen_fp16(v_high128(a)), d);
+
+	return v_join128(v_narrow_fp16(low), v_narrow_fp16(high));
+}
+
+static __always_inline struct vec v_div_bf16(struct vec a, struct vec d)
+{
+	struct vec even = v_div_small(v_shl32_16(a), d);
+	struct vec odd = v_div_small(v_and(a, splat32(0xffff0000)), d);
+
+	return v_odd_u16(v_shr32_16(round_bf16(even)), round_bf16(odd));
+}
+
+#define DIV_KERNEL(type, size, divisor)					\
 static void div_##type(void *dst, const void *src, u32 div, size_t n)	\
 {									\
 	struct vec d = divisor, r;					\
@@ -671,19 +708,23 @@ static void div_##type(void *dst, const void *src, u32 div, size_t n)	\
 	u8 *pd = dst;							\
 									\
 	for (i = 0; i + VEC_SIZE <= len; i += VEC_SIZE) {		\
-		r = v_##op(load(ps + i), d);				\
+		r = v_div_##type(load(ps + i), d);			\
 		store(pd + i, canon_##type(r));				\
 	}								\
 	if (i < len) {							\
-		r = v_##op(load_part(ps + i, len - i), d);		\
+		r = v_div_##type(load_part(ps + i, len - i), d);	\
 		store_part(pd + i, canon_##type(r), len - i);		\
 	}								\
 }
 
-DIV_KERNEL(fp32, 4, div_fp32, splat32((u32)bits_of(div, 23, 127)))
-DIV_KERNEL(fp64, 8, div_fp64, splat64(bits_of(div, 52, 1023)))
+DIV_KERNEL(fp16, 2, splat64(bits_of(div, 52, 1023)))
+DIV_KERNEL(bf16, 2, splat64(bits_of(div, 52, 1023)))
+DIV_KERNEL(fp32, 4, splat32((u32)bits_of(div, 23, 127)))
+DIV_KERNEL(fp64, 8, splat64(bits_of(div, 52, 1023)))
 
 const hcomm_div_fn hcomm_div_avx2[HCOMM_DT_COUNT] = {
+	[HCOMM_DT_FP16] = div_fp16,
+	[HCOMM_DT_BF16] = div_bf16,
 	[HCOMM_DT_FP32] = div_fp32,
 	[HCOMM_DT_FP64] = div_fp64,
 };

@@ -147,9 +147,9 @@ static __always_inline u64 fp_mul(u32 frac, u32 emax, u64 x, u64 y)
 }
 
 /*
- * x divided by an integer from 1 to 2^16.  With @odd the result is not rounded
- * to nearest, but its last bit says whether any bit was lost: a format of fewer
- * bits can then still round once.
+ * x divided by an integer from 1 to 2^16.  With @odd, of FP32 only, x came from a
+ * format of 11 bits at most, and the result is not rounded to nearest: its last
+ * bit says whether any bit was lost, so that the small format can still round once.
  */
 static __always_inline u64 fp_div(u32 frac, u32 emax, u64 x, u32 div, bool odd)
 {
@@ -168,13 +168,23 @@ static __always_inline u64 fp_div(u32 frac, u32 emax, u64 x, u32 div, bool odd)
 	x <<= lead;
 	e += !e - (lead - (63 - (s32)frac));
 
-	/* 47 bits of the quotient at least, and as many more as it lacks of 64. */
-	m = div_u64(x, div);
-	rest = x - m * div;
-	lead = __builtin_clzll(m);
-	rest <<= lead;
-	x = div_u64(rest, div);
-	m = m << lead | x | (rest != x * div);
+	if (odd) {
+		/* At most 24 bits, of a format of 11: 16 of the quotient do. */
+		x >>= 32;
+		m = (u32)x / div;
+		rest = x - m * div;
+		m = m << 32 | (rest != 0);
+		lead = __builtin_clzll(m);
+		m <<= lead;
+	} else {
+		/* 47 bits at least, and as many more as it lacks of 64. */
+		m = div_u64(x, div);
+		rest = x - m * div;
+		lead = __builtin_clzll(m);
+		rest <<= lead;
+		x = div_u64(rest, div);
+		m = m << lead | x | (rest != x * div);
+	}
 	e -= lead;
 
 	m = shr_sticky(m, 63 - frac - GUARD);
