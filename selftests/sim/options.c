@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <hcomm/sched.h>
+#include "cost.h"
 #include "options.h"
 
 struct option_desc {
@@ -221,7 +222,7 @@ static const struct option_desc options[] = {
 	OPT("coll", "NAME", "collective (allreduce)", set_coll),
 	OPT("algo", "NAME", "algorithm (ring)", set_algo),
 	OPT("ranks", "N", "number of ranks (4)",
-	    set_number, FIELD(cfg.nranks), 1, HCOMM_MAX_RANKS),
+	    set_number, FIELD(cfg.nranks), 1, COST_MAX_RANKS),
 	OPT("ranks-per-node", "N", "ranks with direct links among them (1)",
 	    set_number, FIELD(cfg.ranks_per_node), 1, HCOMM_MAX_RANKS),
 	OPT("count", "N", "elements (65536)", set_number, FIELD(spec.count), 0, NS_MAX),
@@ -249,6 +250,11 @@ static const struct option_desc options[] = {
 	OPT("runs", "N", "runs at the same time (1)", set_number, FIELD(spec.runs), 1, 65536),
 	OPT("launches", "N", "launches of each, one after the other (1)",
 	    set_number, FIELD(spec.launches), 1, 1u << 30),
+	MODE("cost", MODE_COST, "evaluate the plans alone: no engine, no data"),
+	OPT("agree", "PERCENT", "fail if the plans alone take longer or shorter by more",
+	    set_number, FIELD(agree), 1, 1000),
+	OPT("csv", NULL, "as a line of a table",
+	    set_flag, FIELD(csv)),
 	HEAD("Communicator:"),
 	OPT("chunk", "BYTES", "chunk size (262144)",
 	    set_lines, FIELD(cfg.par.chunk_size), 64, HCOMM_MAX_CHUNK_SIZE),
@@ -365,6 +371,7 @@ static void validate(struct sim_options *o)
 	else if (!wrong && s->root < cfg->nranks && !coll_valid(s, cfg))
 		wrong = "--algo does not do that --coll so";
 	if (s->root >= cfg->nranks || s->peer >= cfg->nranks ||
+	    (o->mode != MODE_COST && cfg->nranks > HCOMM_MAX_RANKS) ||
 	    (cfg->kill_rank != ~0u && cfg->kill_rank >= cfg->nranks) ||
 	    (cfg->break_rank != ~0u &&
 	     (cfg->break_rank >= cfg->nranks || cfg->break_peer >= cfg->nranks)))
@@ -411,6 +418,6 @@ void options_parse(struct sim_options *o, int argc, char **argv)
 		usage("", argv[optind]);
 	if (o->cases)
 		o->last = o->first + o->cases - 1;
-	if (o->mode == MODE_COLL)
+	if (o->mode == MODE_COLL || o->mode == MODE_COST)
 		validate(o);
 }

@@ -7,6 +7,7 @@
 
 enum sim_mode {
 	MODE_COLL,
+	MODE_COST,
 	MODE_RANDOM,
 	MODE_COLLS,
 	MODE_REPLAY,
@@ -21,12 +22,15 @@ enum sim_mode {
  * struct sim_options - what the command line says
  * @cfg: of one simulation
  * @spec: of one simulation
- * @mode: one simulation (MODE_COLL), or a set of them
+ * @mode: one simulation (MODE_COLL), the same without the engine (MODE_COST), or
+ *	a set of them
  * @mode_name: as on the command line
  * @first: first seed
  * @last: last seed
  * @cases: so many seeds, 0: to @last
  * @limit: simulations per seed of some sets, 0: all
+ * @agree: most that engine and plans may differ, in percent; 0: not compared
+ * @csv: print lines of a table
  * @scalar: no vector units
  * @verbose: tell about each simulation
  */
@@ -39,6 +43,8 @@ struct sim_options {
 	u64 last;
 	u32 cases;
 	u32 limit;
+	u32 agree;
+	bool csv;
 	bool scalar;
 	bool verbose;
 };

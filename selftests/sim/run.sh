@@ -79,6 +79,18 @@ add broadcast-200 --ranks 200 --ranks-per-node 4 --coll broadcast --algo double-
 add barrier-500 --ranks 500 --ranks-per-node 16 --coll barrier --algo dissemination \
 	--skew 100000 --launches 3
 add slow-rank --ranks 16 --count 1000000 --slow-rank 3 --slow-node 9 --in-place
+# The plans alone: as long as with the engine, and for many more ranks.
+add plans-ring --ranks 64 --count 1000000 --agree 8
+add plans-small --ranks 256 --algo recursive-doubling --count 64 --agree 8
+add plans-tree --ranks 200 --ranks-per-node 4 --coll broadcast --algo double-tree \
+	--count 500000 --agree 8
+add plans-nodes --ranks 96 --ranks-per-node 8 --coll allgather --count 10003 --agree 8
+add plans-fat-tree --ranks 128 --fabric fat-tree --taper 4 --algo halving-doubling \
+	--count 1000000 --agree 25
+add plans-65536 --cost --ranks 65536 --algo recursive-doubling --count 65536
+if [ -z "$asan" ]; then
+	add plans-million --cost --ranks 1000000 --coll broadcast --algo binomial --count 1024
+fi
 if [ -n "$long" ] && [ -z "$asan" ]; then
 	add binomial-4096 --ranks 4096 --ranks-per-node 16 --algo binomial --count 1024 \
 		--max-runs 1
