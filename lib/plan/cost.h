@@ -183,5 +183,7 @@ double hcomm_cost_linear(struct hcomm_cost *c);
 /* pieces that formulas share: slices of a pipelined schedule, a way round */
 double hcomm_cost_slices(const struct hcomm_cost *c, double part);
 double hcomm_cost_next(struct hcomm_cost *c, double b, bool reduce);
+double hcomm_cost_stride(struct hcomm_cost *c, struct hcomm_hop h, double count,
+			 double block, bool reduce);
 
 #endif /* HCOMM_PLAN_COST_H */

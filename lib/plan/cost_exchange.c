@@ -152,6 +152,17 @@ double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c)
 	return time + ends(c, c->s->leader, v / 2);
 }
 
+/* blocks over one hop, one behind the other */
+double hcomm_cost_stride(struct hcomm_cost *c, struct hcomm_hop h, double count,
+			 double block, bool reduce)
+{
+	double one = busy(c, h, block, reduce);
+
+	if (!is_eager(c, block))
+		one = hcomm_max(one, message(c, h, block, reduce, false) / c->lim->window);
+	return message(c, h, block, reduce, true) + (count > 1 ? count - 1 : 0) * one;
+}
+
 /*
  * Round k is a ring of stride 2^k, over which n / 2^(k+1) blocks go one behind the
  * other: the time of the first and the work of the others; as many as the window
@@ -160,7 +171,7 @@ double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c)
 double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
 {
 	uint32_t coll = c->call->coll, k;
-	double block = c->v, time = 0, count, one, window = c->lim->window;
+	double block = c->v, time = 0;
 	int pass;
 
 	if (coll == HCOMM_COLL_ALLREDUCE)
@@ -172,17 +183,9 @@ double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
 
 		if (coll == (reduce ? HCOMM_COLL_ALLGATHER : HCOMM_COLL_REDUCE_SCATTER))
 			continue;
-		for (k = 0; k < c->s->levels; k++) {
-			struct hcomm_hop h = c->s->shift[k];
-
-			count = c->n / (double)(2u << k);
-			count = count < 1 ? 1 : count;
-			one = busy(c, h, block, reduce);
-			if (!is_eager(c, block))
-				one = hcomm_max(one, message(c, h, block, reduce, false) /
-						     window);
-			time += message(c, h, block, reduce, true) + (count - 1) * one;
-		}
+		for (k = 0; k < c->s->levels; k++)
+			time += hcomm_cost_stride(c, c->s->shift[k],
+						  c->n / (double)(2u << k), block, reduce);
 	}
 	return time + ends(c, c->s->leader, block);
 }
@@ -203,22 +206,4 @@ double hcomm_cost_scatter_allgather(struct hcomm_cost *c)
 	return time + (c->n - 1) * hcomm_max(hcomm_cost_next(c, c->v / c->n, false),
 					     busy(c, c->s->next, c->v / c->n, false)) +
 	       ends(c, c->s->leader, c->v / 2);
-}
-
-/*
- * Inside a node of p ranks, then between the nodes: (p - 1) messages of v/p and
- * log2 of the nodes exchanges of v/p, all p of a node at the same time, and back.
- */
-double hcomm_cost_hierarchical(struct hcomm_cost *c)
-{
-	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 }, far = c->s->all;
-	double p = c->s->max_local, part = c->v / p, time = 0, nodes;
-
-	note_message(c, part);
-	time += (p - 1) * message(c, local, part, reduces(c->call->coll), true);
-	for (nodes = 1; nodes < c->s->nnodes; nodes *= 2)
-		time += message(c, far, part, reduces(c->call->coll), false);
-	if (c->call->coll == HCOMM_COLL_ALLREDUCE)
-		time += (p - 1) * message(c, local, part, false, true);
-	return time + ends(c, far, part);
 }

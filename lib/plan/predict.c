@@ -33,7 +33,9 @@ static const struct rule {
 	[HCOMM_ALGO_SCATTER_ALLGATHER] = { hcomm_cost_scatter_allgather, 0, 0 },
 	[HCOMM_ALGO_NONUNIFORM_RING] = { hcomm_cost_nonuniform_ring, 0, 0 },
 	[HCOMM_ALGO_NONUNIFORM_BRUCK] = { hcomm_cost_nonuniform_bruck, 0, 0 },
-	[HCOMM_ALGO_HIERARCHICAL] = { hcomm_cost_hierarchical, 0, 0 },
+	[HCOMM_ALGO_HIERARCHICAL] = {
+		hcomm_cost_hierarchical, COLL(BROADCAST) | COLL(REDUCE), 0,
+	},
 	[HCOMM_ALGO_LINEAR] = { hcomm_cost_linear, ALL, 0 },
 };
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Predicted times of what follows the hierarchy of nodes and groups. */
+#include "cost.h"
+
+/**
+ * struct levels - inside a node, between nodes, between groups
+ * @size: members at each level, 1: it is not there
+ * @hop: between them, when the ranks of a node are all at it
+ */
+struct levels {
+	double size[HCOMM_LINK_CLASSES];
+	struct hcomm_hop hop[HCOMM_LINK_CLASSES];
+};
+
+static struct levels levels_of(const struct hcomm_cost *c, bool all)
+{
+	const struct hcomm_shape *s = c->s;
+	uint32_t flows = all ? s->max_local : 1;
+	struct levels l = {
+		.size = {
+			s->max_local,
+			hcomm_pieces(s->nnodes, s->ngroups),
+			s->ngroups,
+		},
+		.hop = {
+			{ HCOMM_LINK_LOCAL, 1 },
+			{ HCOMM_LINK_NODE, flows },
+			{ HCOMM_LINK_GROUP, flows },
+		},
+	};
+
+	return l;
+}
+
+static uint32_t log2_up(double n)
+{
+	uint32_t k = 0;
+
+	while ((double)(1ull << k) < n)
+		k++;
+	return k;
+}
+
+/*
+ * BROADCAST, REDUCE, BARRIER: binomial trees, one upon the other: the way of the
+ * first slice over log2 of each level's size, and for each further one the work of
+ * the root, which has a child for each of these.
+ */
+static double trees(struct hcomm_cost *c)
+{
+	struct levels l = levels_of(c, false);
+	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
+	bool down = c->call->coll != HCOMM_COLL_REDUCE;
+	double count = hcomm_cost_slices(c, c->v), slice = c->v / count;
+	double time = 0, cpu = 0, net = 0, chain = 0;
+	uint32_t i, k;
+
+	if (c->call->coll == HCOMM_COLL_BARRIER)
+		count = 1;
+	note_message(c, slice);
+	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
+		struct hcomm_hop h = l.hop[i];
+
+		k = log2_up(l.size[i]);
+		if (up) {
+			time += k * message(c, h, slice, true, !i);
+			cpu += k * cpu_busy(c, h, slice, true);
+			if (i && !is_eager(c, slice))
+				chain += k * message(c, h, slice, true, false);
+		}
+		if (down) {
+			time += k * message(c, h, slice, false, true) +
+				(k ? k - 1 : 0) * slice * wire(c, h) / 2;
+			cpu += k * hop_link(c, h)->overhead / 2;
+		}
+		net += k * slice * wire(c, h);
+	}
+	if (down)
+		cpu += cpu_busy(c, l.hop[HCOMM_LINK_LOCAL], slice, false);
+	if (count * 40 > HCOMM_MAX_STEPS)
+		return -1;
+	time += (count - 1) * hcomm_max(chain, hcomm_max(cpu, net)) +
+		ends(c, c->s->leader, slice);
+	/* the root copies its own when all is sent */
+	if (c->call->coll == HCOMM_COLL_BROADCAST)
+		time = hcomm_max(time, net * count + (c->v + slice) / c->m->copy_rate +
+				       2 * ends(c, c->s->leader, slice));
+	return time;
+}
+
+/*
+ * ALLREDUCE: at each level rings of growing stride over parts that the levels
+ * below left, there and back; all ranks of a node are at the levels above it.
+ */
+static double allreduce(struct hcomm_cost *c)
+{
+	struct levels l = levels_of(c, true);
+	double part = c->v, time = 0, n;
+	uint32_t i, k;
+
+	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
+		n = l.size[i];
+		part /= n;
+		for (k = 0; k < log2_up(n); k++) {
+			double count = n / (double)(2ull << k);
+
+			time += hcomm_cost_stride(c, l.hop[i], count, part, true) +
+				hcomm_cost_stride(c, l.hop[i], count, part, false);
+		}
+	}
+	return time + ends(c, c->s->leader, part);
+}
+
+/*
+ * ALLGATHER: each block once into every other node, shared among the ranks of a
+ * node, and from there to all: the latency of each level, and the work of taking
+ * in n - 1 blocks, or the adapter's with those of a node for all others.
+ */
+static double allgather(struct hcomm_cost *c)
+{
+	struct levels l = levels_of(c, true);
+	struct hcomm_hop local = l.hop[HCOMM_LINK_LOCAL];
+	double time = c->v / c->m->copy_rate, work, net = 0, far;
+	uint32_t i;
+
+	if (3 * c->n > HCOMM_MAX_STEPS)
+		return -1;
+	far = c->n / c->s->max_local - 1;
+	work = (c->n - 1 - far) * cpu_busy(c, local, c->v, false);
+	for (i = HCOMM_LINK_NODE; i < HCOMM_LINK_CLASSES; i++) {
+		if (l.size[i] < 2)
+			continue;
+		time += message(c, l.hop[i], c->v, false, true);
+		net += (l.size[i] - 1) * c->v * wire(c, l.hop[i]);
+		work += (l.size[i] - 1) * cpu_busy(c, l.hop[i], c->v, false);
+	}
+	if (l.size[HCOMM_LINK_LOCAL] > 1)
+		time += message(c, local, c->v, false, true);
+	/* as in a mesh: large ones come to one at a time */
+	if (!is_eager(c, c->v))
+		net *= 1.5;
+	return time + hcomm_max(work, net) + ends(c, c->s->leader, c->v);
+}
+
+double hcomm_cost_hierarchical(struct hcomm_cost *c)
+{
+	if (c->call->coll == HCOMM_COLL_ALLREDUCE)
+		return allreduce(c);
+	if (c->call->coll == HCOMM_COLL_ALLGATHER)
+		return allgather(c);
+	return trees(c);
+}
