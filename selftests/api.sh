@@ -74,6 +74,15 @@ on_two 2 "hcomm_test, two nodes" build/bin/hcomm_test
 on_two 2 "training on two nodes" build/bin/train_digits "$data"
 on_two 1 "hcomm_perf checks its results" build/bin/hcomm_perf allreduce -b 8 -e 1M -f 16 -n 3 -w 1 -c 1
 
+# As a package does it, then from elsewhere, with nothing of this tree.
+rc=0
+make -s install DESTDIR="$PWD/$out/root" KVER="$KREL" KTREE="build/kmod/$kind" \
+	KDIR="$BUILDDIR" KARGS="ARCH=$ARCH" >"$out/$n.log" 2>&1 &&
+	tools/lab/lab run --name "$lab" --node 0 -q --timeout 200 --cwd /tmp -- \
+		bash "$PWD/selftests/installed.sh" "$PWD/$out/root" "$PWD/tools/examples/first.c" \
+		>>"$out/$n.log" 2>&1 || rc=$?
+result $rc "installed on a node" "$out/$n.log"
+
 rc=0
 tools/lab/lab check-log --name "$lab" >"$out/complaints" 2>&1 || rc=$?
 result $rc "kernel logs are clean" "$out/complaints"

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/suites.sh"
 
 SUITE_LIST="style build-6.12 build-6.1 reduce mem lib sim kunit kselftest-uml
-	kselftest-6.12 kselftest-6.1 multi-6.12 multi-6.1 api-6.12 api-6.1"
+	kselftest-6.12 kselftest-6.1 multi-6.12 multi-6.1 api-uml api-6.12 api-6.1"
 
 say "packages"
 tools/lab/deps.sh build rdma kernel-6.12 kernel-6.1 lab source check data || exit 1
@@ -47,6 +47,7 @@ suite kselftest-6.12 1500 selftests/kselftest/run.sh stock-6.12
 suite kselftest-6.1 1500 selftests/kselftest/run.sh stock-6.1
 suite multi-6.12 900 selftests/multi/run.sh --kernel stock-6.12
 suite multi-6.1 900 selftests/multi/run.sh --kernel stock-6.1
+suite api-uml 900 selftests/api-uml.sh
 suite api-6.12 900 selftests/api.sh stock-6.12
 suite api-6.1 900 selftests/api.sh stock-6.1
 
