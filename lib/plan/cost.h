@@ -5,7 +5,8 @@
  * A message of b bytes over a hop takes
  *
  *  eager	L + o + b/W + b/R
- *  direct	L + o + b/R			(local links, above the eager size)
+ *  direct	L + o + b/R			(local links, above the eager size; and
+ *						1.5 o for each further chunk)
  *  write	[L + o +] L + o + b/W + c/R	(the grant is hidden where the
  *						receiver could give it early)
  *
@@ -109,8 +110,11 @@ static inline double message(struct hcomm_cost *c, struct hcomm_hop h, double b,
 	double chunk = hcomm_min(b, c->lim->chunk_size);
 
 	note_message(c, b);
-	if (is_eager(c, b) || h.cls == HCOMM_LINK_LOCAL)
+	if (is_eager(c, b))
 		return start + b * (wire(c, h) + byte_work(c, h, b, reduce));
+	if (h.cls == HCOMM_LINK_LOCAL)
+		return start + b * byte_work(c, h, b, reduce) +
+		       (hcomm_pieces(b, chunk) - 1) * 1.5 * l->overhead;
 	if (!early)
 		start += l->latency + l->overhead;
 	return start + b * wire(c, h) + chunk * byte_work(c, h, b, reduce);
