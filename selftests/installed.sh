@@ -33,3 +33,4 @@ hcomm_run -n 2 ./by-name
 hcomm_run -n 2 ./by-alias
 hcomm_run -n 2 hcomm_test
 hcomm_run -n 2 hcomm_perf -e 4K -n 3
+hcomm_sched -n 8 -k 2 --check --simulate

@@ -161,6 +161,18 @@ static struct hcomm_choice *slot(struct hcomm_chooser *ch,
 	return &ch->choices[hash >> 32 & (HCOMM_CHOICES - 1)];
 }
 
+static void show(const struct hcomm_comm *comm, const struct hcomm_choice *c)
+{
+	const struct hcomm_decision *d = &c->decision;
+
+	if (comm->rank || !hcomm_log_decisions)
+		return;
+	hcomm_decision("planned: %s of %llu bytes: %s, grain %u, channels %u, radix %u, because of the %s, predicted %.1f us",
+		       hcomm_coll_name(c->coll), (unsigned long long)c->bytes,
+		       hcomm_algo_name(d->cand.algo), d->cand.grain, d->cand.channels,
+		       d->cand.radix, hcomm_reason_text(d->why), d->seconds * 1e6);
+}
+
 hcommResult_t hcomm_choose(struct hcomm_comm *comm,
 			   const struct hcomm_sched_args *args,
 			   struct hcomm_decision *out)
@@ -190,6 +202,7 @@ hcommResult_t hcomm_choose(struct hcomm_comm *comm,
 				  hcomm_coll_name(args->coll),
 				  vector ? " with unequal counts" : "",
 				  args->fixed_order ? " in fixed order" : "");
+	show(comm, &key);
 	*c = key;
 	*out = key.decision;
 	return HCOMM_SUCCESS;
