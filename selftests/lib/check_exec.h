@@ -10,7 +10,7 @@
 #include "check_cases.h"
 
 #define MAX_RANKS	9
-#define SIZE		4	/* all programs here reduce uint32 */
+#define SIZE		4	/* all programs here reduce uint32, or fp32 */
 
 static uint64_t seed;
 
@@ -179,20 +179,40 @@ static uint64_t block_of(const struct hcomm_sched_args *a, uint32_t q, bool rece
 	return counts[q];
 }
 
+/* numbers are fp32: sums then depend on their order */
+static bool exec_fp32;
+
+/* of very different size, so that each order rounds in its own way */
+static uint32_t value_fp32(uint64_t x)
+{
+	return (x & 0x807fffff) | (120 + (x >> 32) % 16) << 23;
+}
+
 static uint32_t value(uint32_t rank, uint64_t elem)
 {
 	uint64_t x = (rank + 1) * 0x9e3779b97f4a7c15ull + elem * 0xbf58476d1ce4e5b9ull;
 
 	x ^= x >> 29;
 	x *= 0x94d049bb133111ebull;
-	return x >> 32;
+	return exec_fp32 ? value_fp32(x ^ x >> 24) : x >> 32;
+}
+
+static uint32_t add_fp32(uint32_t a, uint32_t b)
+{
+	float x, y;
+
+	memcpy(&x, &a, SIZE);
+	memcpy(&y, &b, SIZE);
+	x += y;
+	memcpy(&a, &x, SIZE);
+	return a;
 }
 
 static uint32_t apply(uint32_t op, uint32_t a, uint32_t b)
 {
 	switch (op) {
 	case HCOMM_OP_SUM:
-		return a + b;
+		return exec_fp32 ? add_fp32(a, b) : a + b;
 	case HCOMM_OP_PROD:
 		return a * b;
 	case HCOMM_OP_MIN:

@@ -221,6 +221,7 @@ static void test_many_ranks(void)
 		{ HCOMM_COLL_BROADCAST, HCOMM_ALGO_HIERARCHICAL },
 		{ HCOMM_COLL_REDUCE, HCOMM_ALGO_HIERARCHICAL },
 		{ HCOMM_COLL_BARRIER, HCOMM_ALGO_HIERARCHICAL },
+		{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_HIERARCHICAL },
 		{ HCOMM_COLL_SCAN, HCOMM_ALGO_RECURSIVE_DOUBLING },
 		{ HCOMM_COLL_BROADCAST, HCOMM_ALGO_STAR },
 		{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_PIPELINE },
@@ -250,6 +251,14 @@ static void test_many_ranks(void)
 	   (unsigned long long)t.chunks, t.bad, now() - start);
 }
 
+/* the n-th operation that a call may ask for */
+static uint32_t call_op(uint32_t n)
+{
+	static const uint32_t more[] = { HCOMM_OP_AVG, HCOMM_OP_PREMUL_SUM };
+
+	return n < HCOMM_OP_COUNT ? n : more[n - HCOMM_OP_COUNT];
+}
+
 static void test_types(void)
 {
 	const struct setting s = { 16, 0, 2, 1 };
@@ -258,20 +267,24 @@ static void test_types(void)
 
 	for (coll = 0; coll <= HCOMM_COLL_EXSCAN; coll++) {
 		for (algo = 0; algo < HCOMM_ALGO_COUNT; algo++) {
-			for (d = 0; d < HCOMM_DT_COUNT * HCOMM_OP_COUNT; d++) {
+			for (d = 0; d < HCOMM_DT_COUNT * (HCOMM_OP_COUNT + 2); d++) {
 				struct hcomm_sched_args a = {
 					.coll = coll, .algo = algo, .nranks = 5,
 					.count = 17, .dtype = d % HCOMM_DT_COUNT,
 					.chunk_size = 16, .peer = 3,
 				};
 
-				op = d / HCOMM_DT_COUNT;
+				op = call_op(d / HCOMM_DT_COUNT);
 				a.redop = op;
+				a.operand = 2;
+				a.in_place = d % 2;
 				/* bits and truth values are of integers */
 				if (!hcomm_algo_supports(algo, coll) ||
 				    !strstr(hcomm_algo_name(algo), only) ||
 				    (op && !case_reduces(coll)) ||
-				    !HCOMM_OP_FITS(op, a.dtype))
+				    (op == HCOMM_OP_AVG &&
+				     (coll == HCOMM_COLL_SCAN || coll == HCOMM_COLL_EXSCAN)) ||
+				    (op < HCOMM_OP_COUNT && !HCOMM_OP_FITS(op, a.dtype)))
 					continue;
 				prove(&a, 0, &s, &t);
 			}
@@ -346,6 +359,124 @@ static void test_errors(void)
 	EXPECT(-E2BIG, a.nranks = 65536; a.channels = 64; a.count = 1 << 30);
 	EXPECT(-E2BIG, a.algo = HCOMM_ALGO_DIRECT; a.nranks = 65536);
 #undef EXPECT
+}
+
+static void test_vector_errors(void)
+{
+	const uint64_t counts[4] = { 1, 2, 3, 4 }, displs[4] = { 9, 6, 3, 0 };
+	const uint64_t huge[4] = { 1, 1ull << 60, 1, 1 };
+	const uint64_t wraps[4] = { 0, ~0ull, 0, 0 };
+	const struct hcomm_sched_args good = {
+		.coll = HCOMM_COLL_ALLGATHER, .algo = HCOMM_ALGO_RING, .rank = 1,
+		.nranks = 4, .counts = counts, .displs = displs,
+		.dtype = HCOMM_DT_FP32, .chunk_size = 4096,
+	};
+	struct hcomm_sched_args a;
+
+#define EXPECT(want, ...) do {						\
+	a = good;							\
+	__VA_ARGS__;							\
+	ok(try_build(a) == (want) && hcomm_sched_check(&a) == (want),	\
+	   "V form: %s gives %s", #__VA_ARGS__, #want);			\
+} while (0)
+	EXPECT(0, (void)a);
+	EXPECT(0, a.displs = NULL);
+	EXPECT(-EINVAL, a.coll = HCOMM_COLL_ALLREDUCE);
+	EXPECT(-EINVAL, a.coll = HCOMM_COLL_REDUCE_SCATTER);
+	EXPECT(0, a.coll = HCOMM_COLL_REDUCE_SCATTER; a.displs = NULL);
+	EXPECT(-EINVAL, a.coll = HCOMM_COLL_ALLTOALL; a.algo = HCOMM_ALGO_DIRECT);
+	EXPECT(0, a.coll = HCOMM_COLL_ALLTOALL; a.algo = HCOMM_ALGO_DIRECT;
+	       a.rcounts = counts);
+	EXPECT(0, a.coll = HCOMM_COLL_ALLTOALL; a.algo = HCOMM_ALGO_DIRECT;
+	       a.counts = NULL; a.vector = true; a.in_place = true; a.rcounts = counts);
+	EXPECT(-EINVAL, a.coll = HCOMM_COLL_GATHER; a.algo = HCOMM_ALGO_STAR;
+	       a.counts = NULL; a.vector = true; a.root = 1);
+	EXPECT(0, a.coll = HCOMM_COLL_GATHER; a.algo = HCOMM_ALGO_STAR;
+	       a.counts = NULL; a.vector = true; a.count = 2);
+	EXPECT(-EOPNOTSUPP, a.algo = HCOMM_ALGO_RECURSIVE_DOUBLING);
+	EXPECT(-EOVERFLOW, a.counts = huge);
+	EXPECT(-EOVERFLOW, a.displs = wraps);
+	EXPECT(-EOVERFLOW, a.displs = huge);
+#undef EXPECT
+	a = good;
+	ok(hcomm_sched_buffer_size(&a, HCOMM_SLOT_RECV) == 40 &&
+	   hcomm_sched_buffer_size(&a, HCOMM_SLOT_SEND) == 8,
+	   "V form: buffers are as large as their last blocks need");
+}
+
+static void test_topo(void)
+{
+	static const uint32_t node[6] = { 70, 5, 70, 9, 5, 5 };
+	static const uint32_t group[6] = { 1, 8, 1, 1, 8, 8 };
+	static const uint32_t torn[6] = { 1, 8, 1, 1, 7, 8 };
+	struct hcomm_sched_args a = {
+		.coll = HCOMM_COLL_BARRIER, .algo = HCOMM_ALGO_HIERARCHICAL,
+		.nranks = 5, .chunk_size = 4096,
+	};
+	struct hcomm_sched_topo *topo = NULL, *no = NULL;
+
+	ok(!hcomm_sched_topo_create(6, node, group, &topo) &&
+	   hcomm_sched_topo_nodes(topo) == 3 && hcomm_sched_topo_groups(topo) == 2,
+	   "three nodes in two groups");
+	a.topo = topo;
+	ok(try_build(a) == -EINVAL, "a topology of another number of ranks");
+	hcomm_sched_topo_free(topo);
+	ok(!hcomm_sched_topo_create(6, node, NULL, &topo) &&
+	   hcomm_sched_topo_groups(topo) == 1, "without groups there is one");
+	hcomm_sched_topo_free(topo);
+	ok(hcomm_sched_topo_create(6, node, torn, &no) == -EINVAL, "a node in two groups");
+	ok(hcomm_sched_topo_create(0, node, NULL, &no) == -EINVAL &&
+	   hcomm_sched_topo_create(HCOMM_MAX_RANKS + 1, node, NULL, &no) == -EINVAL &&
+	   hcomm_sched_topo_create(6, NULL, NULL, &no) == -EINVAL && !no,
+	   "topologies out of range");
+	hcomm_sched_topo_free(NULL);
+}
+
+/* time and memory of a plan are those of its own steps, at any number of ranks */
+static void test_growth(void)
+{
+	struct hcomm_sched_topo *topo = case_topo(HCOMM_MAX_RANKS, 2);
+	uint32_t coll, algo, nsteps, ndeps, k, built = 0, slow = 0;
+	struct hcomm_plan *plan;
+	double start, best, limit;
+
+	for (coll = 0; coll <= HCOMM_COLL_EXSCAN; coll++) {
+		for (algo = 0; algo < HCOMM_ALGO_COUNT; algo++) {
+			struct hcomm_sched_args a = {
+				.coll = coll, .algo = algo, .nranks = HCOMM_MAX_RANKS,
+				.rank = 12345, .root = 7, .peer = 12345, .count = 70000,
+				.dtype = HCOMM_DT_FP32, .chunk_size = 4096, .topo = topo,
+			};
+
+			if (!hcomm_algo_supports(algo, coll))
+				continue;
+			if (!case_rooted(coll) && coll != HCOMM_COLL_P2P)
+				a.root = 0;
+			best = 1e9;
+			for (k = 0; k < 3; k++) {
+				start = now();
+				/* everybody with everybody: more peers than there may be */
+				if (hcomm_sched_build(&a, &plan))
+					break;
+				if (now() - start < best)
+					best = now() - start;
+				hcomm_plan_steps(plan, &nsteps);
+				hcomm_plan_deps(plan, &ndeps);
+				hcomm_plan_free(plan);
+			}
+			if (k < 3)
+				continue;
+			built++;
+			limit = 100e-6 + 2e-6 * (nsteps + ndeps);
+			if (best <= limit)
+				continue;
+			slow++;
+			printf("# %s %s: %u steps in %.3f ms\n", hcomm_algo_name(algo),
+			       hcomm_coll_name(coll), nsteps, best * 1e3);
+		}
+	}
+	hcomm_sched_topo_free(topo);
+	ok(!slow && built > 30, "%u plans of 65536 ranks take the time of their steps", built);
 }
 
 static void test_names(void)
@@ -439,6 +570,9 @@ int main(int argc, char **argv)
 	test_types();
 	test_complete();
 	test_errors();
+	test_vector_errors();
+	test_topo();
+	test_growth();
 	test_names();
 	test_size();
 	printf("1..%d\n", tests);
