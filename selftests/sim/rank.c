@@ -366,7 +366,8 @@ void rank_poll(struct sim_rank *r)
 		drop_inbox(r);
 		goto out;
 	}
-	more = hcomm_engine_run(&r->eng, budget);
+	/* A rank that has left has no links that its engine could use. */
+	more = !r->left && hcomm_engine_run(&r->eng, budget);
 	r->cost += sim->cfg.event_cost;
 	if (r->fault)
 		tear_down(r);
