@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Requests: waiting for calls in flight. */
+#include <string.h>
+
+#include "api.h"
+
+static hcommResult_t need_req(const hcommRequest_t *req)
+{
+	if (req)
+		return HCOMM_SUCCESS;
+	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "req is NULL");
+}
+
+hcommResult_t hcommWait(hcommRequest_t *req)
+{
+	hcommResult_t ret = hcomm_dev_check_fork();
+	hcommRequest_t r;
+
+	if (!ret)
+		ret = need_req(req);
+	if (ret || !*req)
+		return ret;
+	r = *req;
+	*req = NULL;
+	return hcomm_op_wait(r);
+}
+
+hcommResult_t hcommTest(hcommRequest_t *req, int *done)
+{
+	hcommResult_t ret = hcomm_dev_check_fork();
+
+	if (!ret)
+		ret = need_req(req);
+	if (!ret && !done)
+		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "done is NULL");
+	if (ret)
+		return ret;
+	*done = !*req || hcomm_op_test(*req);
+	return *done ? hcommWait(req) : HCOMM_SUCCESS;
+}
+
+hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs)
+{
+	hcommResult_t first = HCOMM_SUCCESS, ret;
+	char text[HCOMM_ERROR_TEXT];
+	int i;
+
+	if (count < 0 || (count && !reqs))
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "hcommWaitAll: count is %d, reqs is %p", count,
+				  (void *)reqs);
+	for (i = 0; i < count; i++) {
+		ret = hcommWait(&reqs[i]);
+		if (!ret || first)
+			continue;
+		first = ret;
+		memcpy(text, hcomm_error_text(), sizeof(text));
+	}
+	if (first)
+		memcpy(hcomm_error_text(), text, sizeof(text));
+	return first;
+}
