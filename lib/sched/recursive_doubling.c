@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Recursive doubling: AllReduce here, AllGather and Scan in other files (R. Thakur, R. Rabenseifner, W. Gropp:
- * Optimization of collective communication operations in MPICH, IJHPCA 19,
- * 2005).
+ * Recursive doubling: AllReduce here, AllGather and Scan in other files
+ * (R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication
+ * operations in MPICH, IJHPCA 19, 2005).
  *
  * Of n ranks, the first 2 * (n - 2^k) fold in pairs: the odd one gives its input
  * to the even one and gets the result at the end.  The others exchange their
