@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The planner: texts, files, fits, wishes, decisions. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../../lib/check/check.h"
 #include "../../lib/plan/decide.h"
 #include "tap.h"
 
@@ -344,6 +346,41 @@ static void test_choice(void)
 	CHECK(!none, "%u calls have no candidate", none);
 }
 
+/* each candidate, with its grain, channels and radix, is proven right */
+static void test_candidates(void)
+{
+	static const uint32_t ranks[] = { 2, 5, 8 };
+	struct hcomm_check_opts opts = { 16384, 1024, 4, 16 };
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	struct hcomm_check_result res;
+	struct hcomm_planner p;
+	uint32_t coll, i, k, n, proven = 0;
+	int err;
+
+	for (i = 0; i < 3; i++) {
+		planner_make(&p, ranks[i], 3);
+		p.lim = (struct hcomm_limits){ 16384, 1024, 4 };
+		p.policy.proto = i == 1 ? HCOMM_PROTO_EAGER : HCOMM_PROTO_AUTO;
+		for (coll = HCOMM_COLL_BARRIER; coll < HCOMM_PLAN_COLLS; coll++) {
+			struct hcomm_sched_args a = call_of(coll, ranks[i], 24000);
+
+			a.dtype = HCOMM_DT_FP32;
+			n = hcomm_planner_candidates(&p, &a, list);
+			for (k = 0; k < n; k++) {
+				hcomm_decision_apply(&list[k], &a);
+				err = hcomm_check_sched(&a, &opts, &res);
+				proven += !err;
+				CHECK(!err, "%s by %s, %u ranks, grain %u, channels %u, radix %u: %d %s",
+				      hcomm_coll_name(coll), hcomm_algo_name(a.algo),
+				      ranks[i], a.chunk_size, a.channels, a.radix, err,
+				      err == -EPROTO ? res.text : "");
+			}
+		}
+	}
+	printf("# %u candidates proven\n", proven);
+	CHECK(proven > 100, "only %u candidates", proven);
+}
+
 static uint32_t chosen(struct hcomm_planner *p, uint32_t coll, uint32_t nranks,
 		       uint64_t bytes)
 {
@@ -492,6 +529,7 @@ int main(void)
 	RUN(test_fit(), "fit of measured points");
 	RUN(test_shape(), "shapes of communicators");
 	RUN(test_choice(), "choices can be built");
+	RUN(test_candidates(), "all candidates are right");
 	RUN(test_measured(), "built-in model: what was measured");
 	RUN(test_precedence(), "table before algorithms before model");
 	RUN(test_eager(), "HCOMM_PROTO=eager cuts messages");
