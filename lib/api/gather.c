@@ -1,63 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Collectives that move data, and the barrier. */
+/* Collectives that move blocks: gathers, scatter, all to all. */
 #include "api.h"
-
-static hcommResult_t broadcast(const void *send, void *recv, size_t count,
-			       hcommDataType_t dtype, int root,
-			       hcommComm_t handle, enum hcomm_form form, hcommRequest_t *req)
-{
-	struct hcomm_call_args call = {
-		.name = "Broadcast", .coll = HCOMM_COLL_BROADCAST,
-		.dtype = dtype, .count = count, .recv = recv,
-	};
-	struct hcomm_comm *comm;
-	uint64_t bytes = 0;
-	hcommResult_t ret;
-
-	ret = hcomm_api_sound(handle, &comm);
-	if (!ret)
-		ret = hcomm_api_type(call.name, dtype);
-	if (!ret)
-		ret = hcomm_api_root(comm, call.name, root);
-	if (!ret)
-		ret = hcomm_api_bytes(call.name, count, dtype, 1, &bytes);
-	if (ret)
-		return ret;
-	call.root = (uint32_t)root;
-	if (call.root == comm->rank) {
-		call.send = send;
-		call.in_place = send == recv;
-		ret = hcomm_api_buffers(&call, bytes, bytes);
-	} else {
-		ret = hcomm_api_buffer(call.name, "receive", recv, bytes);
-	}
-	return ret ? ret : hcomm_api_launch(comm, &call, form, req);
-}
-
-hcommResult_t hcommBroadcast(const void *send, void *recv, size_t count,
-			     hcommDataType_t dtype, int root, hcommComm_t comm)
-{
-	return broadcast(send, recv, count, dtype, root, comm, HCOMM_FORM_BLOCKING, NULL);
-}
-
-hcommResult_t hcommBroadcastAsync(const void *send, void *recv, size_t count,
-				  hcommDataType_t dtype, int root,
-				  hcommComm_t comm, hcommRequest_t *req)
-{
-	return broadcast(send, recv, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
-}
-
-hcommResult_t hcommBcast(void *buf, size_t count, hcommDataType_t dtype, int root,
-			 hcommComm_t comm)
-{
-	return broadcast(buf, buf, count, dtype, root, comm, HCOMM_FORM_BLOCKING, NULL);
-}
-
-hcommResult_t hcommBcastAsync(void *buf, size_t count, hcommDataType_t dtype,
-			      int root, hcommComm_t comm, hcommRequest_t *req)
-{
-	return broadcast(buf, buf, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
-}
 
 static hcommResult_t all_gather(const void *send, void *recv, size_t count,
 				hcommDataType_t dtype, hcommComm_t handle,
@@ -98,23 +41,140 @@ hcommResult_t hcommAllGatherAsync(const void *send, void *recv, size_t count,
 	return all_gather(send, recv, count, dtype, comm, HCOMM_FORM_ASYNC, req);
 }
 
-static hcommResult_t barrier(hcommComm_t handle, enum hcomm_form form, hcommRequest_t *req)
+/* ------------------------------------------------------------ gather, scatter */
+
+/* the root's buffers: one block, and all of them; @all_bytes is 0 elsewhere */
+static hcommResult_t check_rooted(const char *name, size_t count,
+				  hcommDataType_t dtype, int root, hcommComm_t handle,
+				  struct hcomm_comm **comm, uint64_t *block,
+				  uint64_t *all_bytes)
+{
+	hcommResult_t ret;
+
+	ret = hcomm_api_sound(handle, comm);
+	if (!ret)
+		ret = hcomm_api_type(name, dtype);
+	if (!ret)
+		ret = hcomm_api_root(*comm, name, root);
+	if (!ret)
+		ret = hcomm_api_bytes(name, count, dtype, 1, block);
+	if (!ret)
+		ret = hcomm_api_bytes(name, count, dtype, (*comm)->nranks, all_bytes);
+	return ret;
+}
+
+static hcommResult_t gather(const void *send, void *recv, size_t count,
+			    hcommDataType_t dtype, int root, hcommComm_t handle,
+			    enum hcomm_form form, hcommRequest_t *req)
 {
 	struct hcomm_call_args call = {
-		.name = "Barrier", .coll = HCOMM_COLL_BARRIER,
+		.name = "Gather", .coll = HCOMM_COLL_GATHER, .dtype = dtype,
+		.count = count, .root = (uint32_t)root, .send = send,
 	};
+	uint64_t all = 0, block = 0;
 	struct hcomm_comm *comm;
-	hcommResult_t ret = hcomm_api_sound(handle, &comm);
+	hcommResult_t ret;
 
+	ret = check_rooted(call.name, count, dtype, root, handle, &comm, &block, &all);
+	if (ret)
+		return ret;
+	if (call.root == comm->rank) {
+		call.recv = recv;
+		call.in_place = hcomm_api_is_block(send, recv, call.root, block);
+	} else {
+		all = 0;
+	}
+	ret = hcomm_api_buffers(&call, block, all);
 	return ret ? ret : hcomm_api_launch(comm, &call, form, req);
 }
 
-hcommResult_t hcommBarrier(hcommComm_t comm)
+hcommResult_t hcommGather(const void *send, void *recv, size_t count,
+			  hcommDataType_t dtype, int root, hcommComm_t comm)
 {
-	return barrier(comm, HCOMM_FORM_BLOCKING, NULL);
+	return gather(send, recv, count, dtype, root, comm, HCOMM_FORM_BLOCKING, NULL);
 }
 
-hcommResult_t hcommBarrierAsync(hcommComm_t comm, hcommRequest_t *req)
+hcommResult_t hcommGatherAsync(const void *send, void *recv, size_t count,
+			       hcommDataType_t dtype, int root, hcommComm_t comm,
+			       hcommRequest_t *req)
 {
-	return barrier(comm, HCOMM_FORM_ASYNC, req);
+	return gather(send, recv, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
+}
+
+static hcommResult_t scatter(const void *send, void *recv, size_t count,
+			     hcommDataType_t dtype, int root, hcommComm_t handle,
+			     enum hcomm_form form, hcommRequest_t *req)
+{
+	struct hcomm_call_args call = {
+		.name = "Scatter", .coll = HCOMM_COLL_SCATTER, .dtype = dtype,
+		.count = count, .root = (uint32_t)root, .recv = recv,
+	};
+	uint64_t all = 0, block = 0;
+	struct hcomm_comm *comm;
+	hcommResult_t ret;
+
+	ret = check_rooted(call.name, count, dtype, root, handle, &comm, &block, &all);
+	if (ret)
+		return ret;
+	if (call.root == comm->rank) {
+		call.send = send;
+		call.in_place = hcomm_api_is_block(recv, send, call.root, block);
+	} else {
+		all = 0;
+	}
+	ret = hcomm_api_buffers(&call, all, block);
+	/* in place the plan works on the whole input */
+	if (call.in_place)
+		call.recv = (void *)send;
+	return ret ? ret : hcomm_api_launch(comm, &call, form, req);
+}
+
+hcommResult_t hcommScatter(const void *send, void *recv, size_t count,
+			   hcommDataType_t dtype, int root, hcommComm_t comm)
+{
+	return scatter(send, recv, count, dtype, root, comm, HCOMM_FORM_BLOCKING, NULL);
+}
+
+hcommResult_t hcommScatterAsync(const void *send, void *recv, size_t count,
+				hcommDataType_t dtype, int root, hcommComm_t comm,
+				hcommRequest_t *req)
+{
+	return scatter(send, recv, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
+}
+
+/* ----------------------------------------------------------------- all to all */
+
+static hcommResult_t all_to_all(const void *send, void *recv, size_t count,
+				hcommDataType_t dtype, hcommComm_t handle,
+				enum hcomm_form form, hcommRequest_t *req)
+{
+	struct hcomm_call_args call = {
+		.name = "AlltoAll", .coll = HCOMM_COLL_ALLTOALL, .dtype = dtype,
+		.count = count, .in_place = send == recv, .send = send, .recv = recv,
+	};
+	struct hcomm_comm *comm;
+	uint64_t all = 0;
+	hcommResult_t ret;
+
+	ret = hcomm_api_sound(handle, &comm);
+	if (!ret)
+		ret = hcomm_api_type(call.name, dtype);
+	if (!ret)
+		ret = hcomm_api_bytes(call.name, count, dtype, comm->nranks, &all);
+	if (!ret)
+		ret = hcomm_api_buffers(&call, all, all);
+	return ret ? ret : hcomm_api_launch(comm, &call, form, req);
+}
+
+hcommResult_t hcommAlltoAll(const void *send, void *recv, size_t count,
+			    hcommDataType_t dtype, hcommComm_t comm)
+{
+	return all_to_all(send, recv, count, dtype, comm, HCOMM_FORM_BLOCKING, NULL);
+}
+
+hcommResult_t hcommAlltoAllAsync(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, hcommComm_t comm,
+				 hcommRequest_t *req)
+{
+	return all_to_all(send, recv, count, dtype, comm, HCOMM_FORM_ASYNC, req);
 }

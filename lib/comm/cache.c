@@ -45,16 +45,55 @@ static void link_newest(struct hcomm_cache *cache, struct hcomm_entry *e)
 	cache->newest = e;
 }
 
-static struct hcomm_entry *lookup(struct hcomm_cache *cache,
-				  const struct hcomm_plan_key *key)
+static bool same_arrays(const struct hcomm_arrays *a, const struct hcomm_arrays *b,
+			uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < HCOMM_ARRAYS; i++) {
+		if (!a->list[i] != !b->list[i] ||
+		    (a->list[i] && memcmp(a->list[i], b->list[i], n * sizeof(uint64_t))))
+			return false;
+	}
+	return true;
+}
+
+static struct hcomm_entry *lookup(struct hcomm_comm *comm,
+				  const struct hcomm_plan_key *key,
+				  const struct hcomm_arrays *arrays)
 {
 	struct hcomm_entry *e;
 
-	for (e = cache->buckets[bucket(key)]; e; e = e->next) {
-		if (!memcmp(&e->key, key, sizeof(*key)))
+	for (e = comm->cache.buckets[bucket(key)]; e; e = e->next) {
+		if (!memcmp(&e->key, key, sizeof(*key)) &&
+		    same_arrays(&e->arrays, arrays, comm->nranks))
 			return e;
 	}
 	return NULL;
+}
+
+/* an entry with arrays of its own, behind it; NULL: no memory */
+static struct hcomm_entry *new_entry(const struct hcomm_plan_key *key,
+				     const struct hcomm_arrays *arrays, uint32_t n)
+{
+	struct hcomm_entry *e;
+	size_t used = 0, i;
+	uint64_t *mem;
+
+	for (i = 0; i < HCOMM_ARRAYS; i++)
+		used += arrays->list[i] != NULL;
+	e = calloc(1, sizeof(*e) + used * n * sizeof(uint64_t));
+	if (!e)
+		return NULL;
+	e->key = *key;
+	mem = (uint64_t *)(e + 1);
+	for (i = 0; i < HCOMM_ARRAYS; i++) {
+		if (!arrays->list[i])
+			continue;
+		e->arrays.list[i] = memcpy(mem, arrays->list[i], n * sizeof(uint64_t));
+		mem += n;
+	}
+	return e;
 }
 
 static void drop(struct hcomm_cache *cache, struct hcomm_entry *e)
@@ -163,8 +202,11 @@ static hcommResult_t load_coll(struct hcomm_comm *comm,
 			       const struct hcomm_plan_key *key,
 			       struct hcomm_entry *e)
 {
-	/* a call of no elements still meets the others: as a barrier does */
-	bool empty = !key->count;
+	/*
+	 * A call of no elements still meets the others: as a barrier does.  In a V
+	 * form not all may know that there are none.
+	 */
+	bool empty = !key->count && !key->vector;
 	struct hcomm_sched_args args = {
 		.coll = empty ? HCOMM_COLL_BARRIER : key->coll,
 		.algo = empty ? HCOMM_ALGO_DISSEMINATION : key->cand.algo,
@@ -179,6 +221,11 @@ static hcommResult_t load_coll(struct hcomm_comm *comm,
 		.chunk_size = empty ? comm->opts.chunk_size : key->cand.grain,
 		.channels = empty ? 1 : key->cand.channels,
 		.radix = empty ? 0 : key->cand.radix,
+		.vector = key->vector,
+		.counts = e->arrays.counts,
+		.displs = e->arrays.displs,
+		.rcounts = e->arrays.rcounts,
+		.rdispls = e->arrays.rdispls,
 		.topo = comm->chooser.topo,
 	};
 	const struct hcomm_step *steps;
@@ -224,10 +271,11 @@ static hcommResult_t open_links(struct hcomm_comm *comm)
 
 hcommResult_t hcomm_cache_get(struct hcomm_comm *comm,
 			      const struct hcomm_plan_key *key,
+			      const struct hcomm_arrays *arrays,
 			      struct hcomm_entry **out)
 {
 	struct hcomm_cache *cache = &comm->cache;
-	struct hcomm_entry *e = lookup(cache, key);
+	struct hcomm_entry *e = lookup(comm, key, arrays);
 	hcommResult_t ret;
 
 	if (e) {
@@ -237,10 +285,9 @@ hcommResult_t hcomm_cache_get(struct hcomm_comm *comm,
 		*out = e;
 		return HCOMM_SUCCESS;
 	}
-	e = calloc(1, sizeof(*e));
+	e = new_entry(key, arrays, comm->nranks);
 	if (!e)
 		return hcomm_fail_nomem("a plan");
-	e->key = *key;
 	if (key->coll == HCOMM_COLL_P2P)
 		ret = load_p2p(comm, key, e);
 	else

@@ -23,14 +23,38 @@
 
 #define HCOMM_COMM_MAGIC	0x68636f6du
 
+#define HCOMM_ARRAYS	4u
+
+/**
+ * struct hcomm_arrays - counts and displacements of a V form
+ * @counts: as those of struct hcomm_sched_args
+ * @displs: as well
+ * @rcounts: as well
+ * @rdispls: as well
+ * @list: the same; each has an entry per rank or is NULL
+ */
+struct hcomm_arrays {
+	union {
+		struct {
+			const uint64_t *counts;
+			const uint64_t *displs;
+			const uint64_t *rcounts;
+			const uint64_t *rdispls;
+		};
+		const uint64_t *list[HCOMM_ARRAYS];
+	};
+};
+
 /**
  * struct hcomm_plan_key - what a plan was made for
+ * @arrays: hash of the arrays of a V form, which are compared, too
  *
  * Compared as bytes: cleared before it is filled in.
  */
 struct hcomm_plan_key {
 	uint64_t count;
 	uint64_t operand;
+	uint64_t arrays;
 	struct hcomm_candidate cand;
 	uint32_t coll;
 	uint32_t root;
@@ -38,12 +62,13 @@ struct hcomm_plan_key {
 	uint8_t dtype;
 	uint8_t redop;
 	uint8_t in_place;
-	uint8_t pad[1];
+	uint8_t vector;
 };
 
 /**
  * struct hcomm_entry - a loaded plan
  * @key: what it is for
+ * @arrays: of a V form, in memory of the entry
  * @next: chain of the hash
  * @newer: towards the most recently used
  * @older: towards the least recently used
@@ -56,6 +81,7 @@ struct hcomm_plan_key {
  */
 struct hcomm_entry {
 	struct hcomm_plan_key key;
+	struct hcomm_arrays arrays;
 	struct hcomm_entry *next;
 	struct hcomm_entry *newer;
 	struct hcomm_entry *older;
@@ -85,7 +111,7 @@ struct hcomm_cache {
 
 /**
  * struct hcomm_flow - messages of one tag in one direction between two ranks
- * @id: peer[32] send[1] tag[30], plus a bit that says the entry is in use
+ * @id: peer[16] send[1] tag[31], plus a bit that says the entry is in use
  * @seq: messages so far
  */
 struct hcomm_flow {
@@ -115,6 +141,8 @@ struct hcomm_premul {
  * @nlocal: ranks of this node
  * @id: COMM object
  * @opts: options
+ * @tuner_path: shared object of the tuner plugin, owned, NULL: none
+ * @split_secret: what communicators that are made of this one derive theirs from
  * @lock: see above
  * @seq: collectives so far
  * @flows: hash of tags in use
@@ -139,6 +167,8 @@ struct hcomm_comm {
 	uint32_t nlocal;
 	uint32_t id;
 	struct hcomm_options opts;
+	char *tuner_path;
+	uint8_t split_secret[32];
 	pthread_mutex_t lock;
 	uint64_t seq;
 	struct hcomm_flow *flows;
@@ -174,6 +204,24 @@ hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
 				const struct hcomm_options *opts,
 				struct hcomm_comm **out);
 
+/* split.c: tag of the library's own messages: none of hcommSend() */
+#define HCOMM_SPLIT_TAG		(HCOMM_MAX_TAG + 1u)
+
+/**
+ * hcomm_comm_split - make communicators of the ranks of one
+ * @parent: communicator
+ * @color: ranks with the same become one; HCOMM_SPLIT_NOCOLOR: none
+ * @key: order of the ranks, then by rank of @parent
+ * @config: options, NULL: those of @parent
+ * @out: out: communicator, NULL without a color
+ *
+ * Over @parent, without the bootstrap: (1) all ranks of @parent give color and
+ * key; (2) all tell whether they could prepare; then the ranks of each color
+ * agree among themselves as in hcomm_comm_create(), by messages over @parent.
+ */
+hcommResult_t hcomm_comm_split(struct hcomm_comm *parent, int color, int key,
+			       const hcommConfig_t *config, struct hcomm_comm **out);
+
 /* the handle's end: waits for what is in flight */
 hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm);
 
@@ -200,6 +248,7 @@ hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err,
  * hcomm_cache_get - the loaded plan for a key, built if there is none
  * @comm: communicator, locked
  * @key: key
+ * @arrays: of a V form, else empty
  * @out: out: plan, usable until the lock is given up unless its inflight count
  *	is raised
  *
@@ -208,6 +257,7 @@ hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err,
  */
 hcommResult_t hcomm_cache_get(struct hcomm_comm *comm,
 			      const struct hcomm_plan_key *key,
+			      const struct hcomm_arrays *arrays,
 			      struct hcomm_entry **out);
 
 /* destroy all plans; nothing is in flight */
@@ -238,9 +288,13 @@ void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
  * @root: root rank; P2P: sender
  * @peer: P2P: receiver
  * @tag: P2P
- * @count: elements; P2P: bytes
+ * @count: elements; P2P: bytes; V form: of this rank's block where only the root
+ *	knows all, else 0
  * @in_place: the plan reads its input from slot 1
  * @internal: of the library's own: not tuned
+ * @vector: V form
+ * @gaps: bytes between the blocks of @recv are not the call's: no copy
+ * @arrays: of a V form, what this rank knows
  * @send: slot 0
  * @recv: slot 1
  */
@@ -256,6 +310,9 @@ struct hcomm_call_args {
 	uint64_t count;
 	bool in_place;
 	bool internal;
+	bool vector;
+	bool gaps;
+	struct hcomm_arrays arrays;
 	const void *send;
 	void *recv;
 };

@@ -38,6 +38,8 @@ struct binding {
  * @name: of the call, for messages
  * @trial: it is measured for, or NULL
  * @turn: candidate of the trial
+ * @count: elements, as far as all ranks know
+ * @hash: what else all ranks know
  * @bound: buffers by slot
  * @slots: what the kernel is told about them
  */
@@ -48,6 +50,8 @@ struct hcomm_request {
 	const char *name;
 	struct hcomm_trial *trial;
 	uint32_t turn;
+	uint64_t count;
+	uint32_t hash;
 	struct binding bound[3];
 	struct hcomm_slot slots[3];
 };
@@ -92,7 +96,8 @@ static hcommResult_t bind_pool(struct hcomm_request *r, uint32_t slot, void *use
 	return HCOMM_SUCCESS;
 }
 
-static hcommResult_t bind_slot(struct hcomm_request *r, uint32_t slot, void *user)
+static hcommResult_t bind_slot(struct hcomm_request *r, uint32_t slot, void *user,
+			       bool copy)
 {
 	struct hcomm_comm *comm = r->comm;
 	uint64_t len = r->entry->extent[slot], off = 0;
@@ -109,7 +114,7 @@ static hcommResult_t bind_slot(struct hcomm_request *r, uint32_t slot, void *use
 	s->offset = off;
 	if (ret || s->mem_id)
 		return ret;
-	if (len <= comm->opts.bounce_size) {
+	if (copy && len <= comm->opts.bounce_size) {
 		__atomic_add_fetch(&comm->stats.bounced, 1, __ATOMIC_RELAXED);
 		r->bound[slot].copy_out = written;
 		return bind_pool(r, slot, user, len);
@@ -128,7 +133,7 @@ static hcommResult_t bind_all(struct hcomm_request *r,
 	uint32_t i;
 
 	for (i = 0; i < r->entry->nslots && !ret; i++)
-		ret = bind_slot(r, i, user[i]);
+		ret = bind_slot(r, i, user[i], !(call->gaps && i == HCOMM_SLOT_RECV));
 	if (ret) {
 		unbind(r, false);
 		hcomm_error_prefix("%s: ", call->name);
@@ -161,6 +166,36 @@ static hcommResult_t busy(const struct hcomm_comm *comm,
 			  name, e->max_runs);
 }
 
+static uint64_t hash_array(uint64_t hash, const uint64_t *array, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; array && i < n; i++) {
+		hash = (hash ^ array[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash * 3 + !array;
+}
+
+/* what the ranks compare: all that all of them know, and no more */
+static void fill_common(struct hcomm_request *r, const struct hcomm_call_args *call,
+			const struct hcomm_plan_key *key)
+{
+	uint32_t n = r->comm->nranks, i;
+	uint64_t hash = 0;
+
+	r->count = call->vector ? 0 : call->count;
+	r->hash = hcomm_candidate_id(&key->cand);
+	if (!call->vector)
+		return;
+	if (call->coll == HCOMM_COLL_ALLGATHER || call->coll == HCOMM_COLL_REDUCE_SCATTER) {
+		hash = hash_array(0, call->arrays.counts, n);
+		for (i = 0; i < n; i++)
+			r->count += call->arrays.counts[i];
+	}
+	r->hash ^= (uint32_t)(hash ^ hash >> 32) | 1u << 31;
+}
+
 /* comm locked */
 static hcommResult_t fill_key(struct hcomm_request *r,
 			      const struct hcomm_call_args *call,
@@ -176,11 +211,16 @@ static hcommResult_t fill_key(struct hcomm_request *r,
 		.dtype = call->dtype,
 		.redop = call->redop,
 		.operand = call->operand,
-		.in_place = call->in_place,
+		.vector = call->vector,
+		.counts = call->arrays.counts,
+		.displs = call->arrays.displs,
+		.rcounts = call->arrays.rcounts,
+		.rdispls = call->arrays.rdispls,
 		.topo = comm->chooser.topo,
 	};
 	struct hcomm_decision decision;
 	hcommResult_t ret;
+	uint32_t i;
 
 	memset(key, 0, sizeof(*key));
 	key->count = call->count;
@@ -191,6 +231,9 @@ static hcommResult_t fill_key(struct hcomm_request *r,
 	key->redop = (uint8_t)call->redop;
 	key->operand = call->operand;
 	key->in_place = call->in_place;
+	key->vector = call->vector;
+	for (i = 0; call->vector && i < HCOMM_ARRAYS; i++)
+		key->arrays = hash_array(key->arrays, call->arrays.list[i], comm->nranks);
 	if (call->coll == HCOMM_COLL_P2P) {
 		key->cand.algo = HCOMM_ALGO_P2P;
 		return HCOMM_SUCCESS;
@@ -220,12 +263,13 @@ static hcommResult_t reserve(struct hcomm_request *r,
 		pthread_mutex_lock(&comm->lock);
 		ret = fill_key(r, call, &key);
 		if (!ret)
-			ret = hcomm_cache_get(comm, &key, &e);
+			ret = hcomm_cache_get(comm, &key, &call->arrays, &e);
 		if (!ret && load_count(&comm->inflight) < comm->opts.max_runs &&
 		    load_count(&e->inflight) < e->max_runs) {
 			__atomic_add_fetch(&comm->inflight, 1, __ATOMIC_RELAXED);
 			__atomic_add_fetch(&e->inflight, 1, __ATOMIC_RELAXED);
 			r->entry = e;
+			fill_common(r, call, &key);
 			pthread_mutex_unlock(&comm->lock);
 			return HCOMM_SUCCESS;
 		}
@@ -307,9 +351,9 @@ static hcommResult_t launch(struct hcomm_request *r,
 			.dtype = (uint8_t)call->dtype,
 			.redop = (uint8_t)call->redop,
 			.root = call->root,
-			.count = call->count,
+			.count = r->count,
 			.algo = e->key.cand.algo,
-			.hash = hcomm_candidate_id(&e->key.cand),
+			.hash = r->hash,
 		},
 		.timeout_ms = comm->opts.run_timeout_ms,
 	};

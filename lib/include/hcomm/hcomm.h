@@ -336,6 +336,37 @@ hcommResult_t hcommCommInitRankConfig(hcommComm_t *comm, int nranks,
 				      hcommUniqueId id, int rank,
 				      const hcommConfig_t *config);
 
+/* the color of a rank that is in no new communicator */
+#define HCOMM_SPLIT_NOCOLOR	(-1)
+
+/**
+ * hcommCommSplit - make communicators of the ranks of one
+ * @comm: communicator, which stays as it is
+ * @color: ranks of the same color become one communicator; 0 or more, or
+ *	HCOMM_SPLIT_NOCOLOR for none
+ * @key: ranks of the new one are in the order of keys; of equal keys, in that of
+ *	ranks in @comm
+ * @newcomm: out: to be given to hcommCommDestroy(); NULL without a color and
+ *	after an error
+ * @config: options; NULL: those of @comm
+ *
+ * Collective over @comm, which carries it: no sockets, no id.  Operations that
+ * were made for @comm are not those of the new one.  Errors: if a rank of @comm
+ * can't begin (HCOMM_ERR_NO_MEMORY, a bad @config), all ranks return that; later
+ * ones are those of hcommCommInitRankConfig(), on all ranks of a color.
+ */
+hcommResult_t hcommCommSplit(hcommComm_t comm, int color, int key,
+			     hcommComm_t *newcomm, const hcommConfig_t *config);
+
+/**
+ * hcommCommDup - make a communicator of the same ranks
+ * @comm: communicator
+ * @newcomm: out: as of hcommCommSplit(), with all ranks in their order
+ * @config: options; NULL: those of @comm
+ */
+hcommResult_t hcommCommDup(hcommComm_t comm, hcommComm_t *newcomm,
+			   const hcommConfig_t *config);
+
 /**
  * hcommCommDestroy - leave a communicator
  * @comm: communicator, NULL is ignored; HCOMM_COMM_WORLD ends by hcommFinalize()
@@ -553,6 +584,158 @@ hcommResult_t hcommAllGather(const void *send, void *recv, size_t count,
 			     hcommDataType_t dtype, hcommComm_t comm);
 
 /**
+ * hcommGather - every rank's block to one
+ * @send: @count elements
+ * @recv: size * @count elements, blocks in the order of ranks, on @root only; in
+ *	place on the root: @send == @recv + @root * @count elements
+ * @count: elements of a block
+ * @dtype: their type
+ * @root: the rank that gets them
+ * @comm: communicator
+ */
+hcommResult_t hcommGather(const void *send, void *recv, size_t count,
+			  hcommDataType_t dtype, int root, hcommComm_t comm);
+
+/**
+ * hcommScatter - a block of one rank's data to each
+ * @send: size * @count elements, blocks in the order of ranks, on @root only
+ * @recv: @count elements; in place on the root:
+ *	@recv == @send + @root * @count elements
+ * @count: elements of a block
+ * @dtype: their type
+ * @root: the rank that has the data
+ * @comm: communicator
+ */
+hcommResult_t hcommScatter(const void *send, void *recv, size_t count,
+			   hcommDataType_t dtype, int root, hcommComm_t comm);
+
+/**
+ * hcommAlltoAll - a block of every rank to every other
+ * @send: size * @count elements: block r goes to rank r
+ * @recv: size * @count elements: block r comes from rank r; in place, on all ranks
+ *	or none: @send == @recv
+ * @count: elements of a block
+ * @dtype: their type
+ * @comm: communicator
+ */
+hcommResult_t hcommAlltoAll(const void *send, void *recv, size_t count,
+			    hcommDataType_t dtype, hcommComm_t comm);
+
+/**
+ * hcommScan - reduce over the ranks up to this one
+ * @send: @count elements
+ * @recv: @count elements: the reduction of ranks 0 to this one; in place:
+ *	@send == @recv
+ * @count: elements
+ * @dtype: their type
+ * @op: reduction, not hcommAvg
+ * @comm: communicator
+ */
+hcommResult_t hcommScan(const void *send, void *recv, size_t count,
+			hcommDataType_t dtype, hcommRedOp_t op, hcommComm_t comm);
+
+/**
+ * hcommExscan - reduce over the ranks below this one
+ * @send: @count elements
+ * @recv: @count elements: the reduction of the ranks below this one; not used, and
+ *	not changed, on rank 0; in place: @send == @recv
+ * @count: elements
+ * @dtype: their type
+ * @op: reduction, not hcommAvg
+ * @comm: communicator
+ */
+hcommResult_t hcommExscan(const void *send, void *recv, size_t count,
+			  hcommDataType_t dtype, hcommRedOp_t op, hcommComm_t comm);
+
+/*
+ * Blocks of unequal length.  Counts and displacements are arrays with an entry per
+ * rank, in elements; they are looked at only during the call.  Displacements say
+ * where in the buffer each block begins; NULL: one behind the other, in the order
+ * of ranks.  Blocks may lie in any order and apart, but must not overlap where
+ * they are received; what is between them is not touched.  A block may be empty.
+ *
+ * What a rank sends to another is what that one expects: different counts are an
+ * error on both, or a call that does not end if one of them is 0.
+ */
+
+/**
+ * hcommAllGatherV - every rank's block to all
+ * @send: @counts[rank] elements
+ * @recv: all blocks; in place: @send is where this rank's block of @recv is
+ * @counts: elements of each block, the same on all ranks
+ * @displs: of the blocks in @recv, may differ between ranks
+ * @dtype: type of the elements
+ * @comm: communicator
+ */
+hcommResult_t hcommAllGatherV(const void *send, void *recv, const size_t *counts,
+			      const size_t *displs, hcommDataType_t dtype,
+			      hcommComm_t comm);
+
+/**
+ * hcommReduceScatterV - reduce over all ranks, a block of the result on each
+ * @send: all blocks, one behind the other
+ * @recv: @counts[rank] elements: block @rank of the result; in place: it is where
+ *	that block of @send is
+ * @counts: elements of each block, the same on all ranks
+ * @dtype: type of the elements
+ * @op: reduction
+ * @comm: communicator
+ */
+hcommResult_t hcommReduceScatterV(const void *send, void *recv, const size_t *counts,
+				  hcommDataType_t dtype, hcommRedOp_t op,
+				  hcommComm_t comm);
+
+/**
+ * hcommGatherV - every rank's block to one
+ * @send: @count elements
+ * @count: elements of this rank's block
+ * @recv: all blocks, on @root only; in place on the root: @send is where its own
+ *	block of @recv is
+ * @counts: elements of each block, on @root only
+ * @displs: of the blocks in @recv, on @root only
+ * @dtype: type of the elements
+ * @root: the rank that gets them
+ * @comm: communicator
+ */
+hcommResult_t hcommGatherV(const void *send, size_t count, void *recv,
+			   const size_t *counts, const size_t *displs,
+			   hcommDataType_t dtype, int root, hcommComm_t comm);
+
+/**
+ * hcommScatterV - a block of one rank's data to each
+ * @send: all blocks, on @root only
+ * @counts: elements of each block, on @root only
+ * @displs: of the blocks in @send, on @root only
+ * @recv: @count elements; in place on the root: it is where its own block of
+ *	@send is
+ * @count: elements of this rank's block
+ * @dtype: type of the elements
+ * @root: the rank that has the data
+ * @comm: communicator
+ */
+hcommResult_t hcommScatterV(const void *send, const size_t *counts,
+			    const size_t *displs, void *recv, size_t count,
+			    hcommDataType_t dtype, int root, hcommComm_t comm);
+
+/**
+ * hcommAlltoAllV - a block of every rank to every other
+ * @send: blocks to each rank
+ * @sendCounts: elements of them
+ * @sendDispls: of them in @send
+ * @recv: blocks from each rank; in place, on all ranks or none: @send == @recv, and
+ *	what is sent to a rank has the count and place of what comes from it:
+ *	@sendCounts and @sendDispls are not looked at
+ * @recvCounts: elements of them
+ * @recvDispls: of them in @recv
+ * @dtype: type of the elements
+ * @comm: communicator
+ */
+hcommResult_t hcommAlltoAllV(const void *send, const size_t *sendCounts,
+			     const size_t *sendDispls, void *recv,
+			     const size_t *recvCounts, const size_t *recvDispls,
+			     hcommDataType_t dtype, hcommComm_t comm);
+
+/**
  * hcommBarrier - wait until all ranks are here
  * @comm: communicator
  */
@@ -588,6 +771,41 @@ hcommResult_t hcommReduceScatterAsync(const void *send, void *recv,
 				      hcommRedOp_t op, hcommComm_t comm,
 				      hcommRequest_t *req);
 hcommResult_t hcommAllGatherAsync(const void *send, void *recv, size_t count,
+				  hcommDataType_t dtype, hcommComm_t comm,
+				  hcommRequest_t *req);
+hcommResult_t hcommGatherAsync(const void *send, void *recv, size_t count,
+			       hcommDataType_t dtype, int root, hcommComm_t comm,
+			       hcommRequest_t *req);
+hcommResult_t hcommScatterAsync(const void *send, void *recv, size_t count,
+				hcommDataType_t dtype, int root, hcommComm_t comm,
+				hcommRequest_t *req);
+hcommResult_t hcommAlltoAllAsync(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, hcommComm_t comm,
+				 hcommRequest_t *req);
+hcommResult_t hcommScanAsync(const void *send, void *recv, size_t count,
+			     hcommDataType_t dtype, hcommRedOp_t op,
+			     hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommExscanAsync(const void *send, void *recv, size_t count,
+			       hcommDataType_t dtype, hcommRedOp_t op,
+			       hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommAllGatherVAsync(const void *send, void *recv, const size_t *counts,
+				   const size_t *displs, hcommDataType_t dtype,
+				   hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommReduceScatterVAsync(const void *send, void *recv,
+				       const size_t *counts, hcommDataType_t dtype,
+				       hcommRedOp_t op, hcommComm_t comm,
+				       hcommRequest_t *req);
+hcommResult_t hcommGatherVAsync(const void *send, size_t count, void *recv,
+				const size_t *counts, const size_t *displs,
+				hcommDataType_t dtype, int root, hcommComm_t comm,
+				hcommRequest_t *req);
+hcommResult_t hcommScatterVAsync(const void *send, const size_t *counts,
+				 const size_t *displs, void *recv, size_t count,
+				 hcommDataType_t dtype, int root, hcommComm_t comm,
+				 hcommRequest_t *req);
+hcommResult_t hcommAlltoAllVAsync(const void *send, const size_t *sendCounts,
+				  const size_t *sendDispls, void *recv,
+				  const size_t *recvCounts, const size_t *recvDispls,
 				  hcommDataType_t dtype, hcommComm_t comm,
 				  hcommRequest_t *req);
 hcommResult_t hcommBarrierAsync(hcommComm_t comm, hcommRequest_t *req);
