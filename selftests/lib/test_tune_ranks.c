@@ -17,7 +17,7 @@
 
 #define RANKS	4
 #define RUNS	4096
-#define MEMS	64
+#define MEMS	16384
 #define FLIGHT	64	/* calls of a rank that are not waited for */
 
 static struct hcomm_comm *comms[RANKS];
