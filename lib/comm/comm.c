@@ -24,6 +24,8 @@ void hcomm_comm_put(struct hcomm_comm *comm)
 	hcomm_choose_exit(comm);
 	free(comm->premuls);
 	free(comm->flows);
+	free(comm->tuner_path);
+	explicit_bzero(comm->split_secret, sizeof(comm->split_secret));
 	free(comm);
 }
 

@@ -9,6 +9,7 @@
 #include "../base/base.h"
 #include "../base/hmac.h"
 #include "agree.h"
+#include "create.h"
 #include "nic.h"
 #include "probe.h"
 
@@ -63,7 +64,9 @@ static hcommResult_t load_tuner(struct hcomm_comm *comm, struct hcomm_card *card
 		return hcomm_fail(HCOMM_ERR_ENVIRONMENT, "HCOMM_TUNER=%s: %s",
 				  comm->opts.tuner, why);
 	card->tuner = hcomm_tuner_hash(p->tuner);
-	return HCOMM_SUCCESS;
+	/* for communicators that are made of this one */
+	comm->tuner_path = strdup(comm->opts.tuner);
+	return comm->tuner_path ? HCOMM_SUCCESS : hcomm_fail_nomem("a path");
 }
 
 /*
@@ -144,11 +147,14 @@ static hcommResult_t comm_ioctl(struct hcomm_comm *comm,
 	};
 	struct hcomm_piece label[] = { { "hcomm comm", 10 },
 				       { cards[0].nonce, sizeof(cards[0].nonce) } };
+	struct hcomm_piece split[] = { { "hcomm split", 11 },
+				       { cards[0].nonce, sizeof(cards[0].nonce) } };
 	int err;
 
 	/* another secret for each communicator, which nobody ever sends */
 	memcpy(arg.uuid, cards[0].nonce, sizeof(arg.uuid));
 	hcomm_hmac(secret, 32, label, ARRAY_SIZE(label), arg.secret);
+	hcomm_hmac(secret, 32, split, ARRAY_SIZE(split), comm->split_secret);
 	/* no RDMA resources where they are not needed */
 	if (comm->nlocal == comm->nranks &&
 	    (arg.transports & HCOMM_TRANSPORT_LOCAL))
@@ -248,71 +254,129 @@ static void show(const struct hcomm_comm *comm, const struct hcomm_card *cards)
 }
 
 /* rounds 2 to 4: this rank's part was done, with result @mine; all well? */
-static hcommResult_t round_ready(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
-				 const struct hcomm_card *cards,
-				 struct hcomm_ready *mine, hcommResult_t result,
-				 struct hcomm_ready *all)
+static hcommResult_t round_ready(struct hcomm_newcomer *n, struct hcomm_exchange *ex,
+				 struct hcomm_ready *mine, hcommResult_t result)
 {
 	hcommResult_t ret;
 
 	mine->status = result;
 	if (result)
 		snprintf(mine->text, sizeof(mine->text), "%s", hcomm_error_text());
-	if (!bs) {
-		all[0] = *mine;
+	if (!ex) {
+		n->ready[0] = *mine;
 		return result;
 	}
-	ret = hcomm_bootstrap_gather(bs, mine, sizeof(*mine), all);
-	return ret ? ret : hcomm_agree_ready(cards, all, comm->nranks);
+	ret = ex->gather(ex, mine, sizeof(*mine), n->ready);
+	return ret ? ret : hcomm_agree_ready(n->cards, n->ready, n->comm->nranks);
 }
 
 /* everything that needs the other ranks; the device is open */
-static hcommResult_t establish(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
-			       struct hcomm_card *cards, const struct hcomm_nic *nic,
-			       const uint8_t secret[32])
+static hcommResult_t establish(struct hcomm_newcomer *n, struct hcomm_exchange *ex,
+			       const struct hcomm_nic *nic, const uint8_t secret[32])
 {
-	struct hcomm_ready *all = calloc(comm->nranks, sizeof(*all));
 	struct hcomm_ready mine = { .status = 0 };
+	struct hcomm_comm *comm = n->comm;
 	hcommResult_t ret;
 
-	if (!all)
-		return hcomm_fail_nomem("the table of ranks");
-	count_local(comm, cards);
-	ret = hcomm_choose_init(comm, cards);
+	count_local(comm, n->cards);
+	ret = hcomm_choose_init(comm, n->cards);
 	if (!ret)
-		ret = comm_ioctl(comm, cards, secret, nic, &mine);
-	ret = round_ready(comm, bs, cards, &mine, ret, all);
+		ret = comm_ioctl(comm, n->cards, secret, nic, &mine);
+	ret = round_ready(n, ex, &mine, ret);
 	if (!ret) {
-		ret = tell_peers(comm, cards, all);
-		ret = round_ready(comm, bs, cards, &mine, ret, all);
+		ret = tell_peers(comm, n->cards, n->ready);
+		ret = round_ready(n, ex, &mine, ret);
 	}
 	if (!ret) {
-		ret = make_links(comm, cards);
-		ret = round_ready(comm, bs, cards, &mine, ret, all);
+		ret = make_links(comm, n->cards);
+		ret = round_ready(n, ex, &mine, ret);
 	}
-	if (!ret && bs && comm->opts.probe)
-		ret = hcomm_probe_links(comm, bs);
+	if (!ret && ex && comm->opts.probe)
+		ret = hcomm_probe_links(comm, ex);
 	if (!ret)
-		show(comm, cards);
-	free(all);
+		show(comm, n->cards);
 	return ret;
 }
 
-static struct hcomm_comm *comm_new(uint32_t rank, uint32_t nranks,
-				   const struct hcomm_options *opts)
+hcommResult_t hcomm_newcomer_init(struct hcomm_newcomer *n, uint32_t max_ranks)
 {
-	struct hcomm_comm *comm = calloc(1, sizeof(*comm));
+	n->comm = calloc(1, sizeof(*n->comm));
+	n->cards = calloc(max_ranks, sizeof(*n->cards));
+	n->ready = calloc(max_ranks, sizeof(*n->ready));
+	if (n->comm && n->cards && n->ready) {
+		n->comm->refs = 1;
+		pthread_mutex_init(&n->comm->lock, NULL);
+		return HCOMM_SUCCESS;
+	}
+	free(n->comm);
+	n->comm = NULL;
+	hcomm_newcomer_exit(n);
+	return hcomm_fail_nomem("a communicator");
+}
 
-	if (!comm)
-		return NULL;
-	comm->magic = HCOMM_COMM_MAGIC;
-	comm->refs = 1;
+void hcomm_newcomer_exit(struct hcomm_newcomer *n)
+{
+	if (n->comm)
+		hcomm_comm_put(n->comm);
+	free(n->cards);
+	free(n->ready);
+	memset(n, 0, sizeof(*n));
+}
+
+hcommResult_t hcomm_newcomer_join(struct hcomm_newcomer *n, uint32_t rank, uint32_t nranks,
+				  const struct hcomm_options *opts,
+				  struct hcomm_exchange *ex, const uint8_t secret[32],
+				  struct hcomm_comm **out)
+{
+	struct hcomm_comm *comm = n->comm;
+	struct hcomm_card mine;
+	struct hcomm_nic nic;
+	hcommResult_t ret, own;
+
 	comm->rank = rank;
 	comm->nranks = nranks;
 	comm->opts = *opts;
 	comm->stats.size = sizeof(comm->stats);
-	pthread_mutex_init(&comm->lock, NULL);
-	return comm;
+	own = fill_card(comm, &mine, &nic);
+	ret = own;
+	if (ex) {
+		ret = ex->gather(ex, &mine, sizeof(mine), n->cards);
+		if (!ret)
+			ret = hcomm_agree_cards(n->cards, nranks);
+	} else {
+		n->cards[0] = mine;
+	}
+	if (!ret)
+		ret = establish(n, ex, &nic, secret);
+	if (!ret) {
+		comm->magic = HCOMM_COMM_MAGIC;
+		*out = comm;
+		n->comm = NULL;
+		return HCOMM_SUCCESS;
+	}
+	hcomm_dev_destroy(comm->id);
+	if (!own)
+		hcomm_dev_put();
+	comm->id = 0;
+	return ret;
+}
+
+/**
+ * struct meeting_exchange - rounds over the bootstrap
+ * @ex: for the newcomer
+ * @bs: connection
+ */
+struct meeting_exchange {
+	struct hcomm_exchange ex;
+	struct hcomm_bootstrap *bs;
+};
+
+static hcommResult_t meeting_gather(struct hcomm_exchange *ex, const void *blob,
+				    uint32_t len, void *all)
+{
+	struct meeting_exchange *m = (struct meeting_exchange *)ex;
+
+	return hcomm_bootstrap_gather(m->bs, blob, len, all);
 }
 
 hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
@@ -320,46 +384,26 @@ hcommResult_t hcomm_comm_create(const struct hcomm_meeting *meeting,
 				const struct hcomm_options *opts,
 				struct hcomm_comm **out)
 {
-	struct hcomm_comm *comm = comm_new(rank, nranks, opts);
-	struct hcomm_card *cards = calloc(nranks, sizeof(*cards)), mine;
-	struct hcomm_bootstrap *bs = NULL;
-	hcommResult_t ret, own;
+	struct meeting_exchange m = { .ex.gather = meeting_gather };
+	struct hcomm_newcomer n;
 	uint8_t secret[32];
-	struct hcomm_nic nic;
+	hcommResult_t ret;
 
-	if (!comm || !cards) {
-		free(comm);
-		free(cards);
-		return hcomm_fail_nomem("a communicator");
-	}
-	own = fill_card(comm, &mine, &nic);
-	ret = own;
+	ret = hcomm_newcomer_init(&n, nranks);
+	if (ret)
+		return ret;
 	if (nranks > 1) {
 		memcpy(secret, meeting->secret, sizeof(secret));
 		ret = hcomm_bootstrap_join(meeting, rank, nranks,
-					   opts->bootstrap_timeout_ms, &bs);
-		if (!ret)
-			ret = hcomm_bootstrap_gather(bs, &mine, sizeof(mine), cards);
-		if (!ret)
-			ret = hcomm_agree_cards(cards, nranks);
-	} else if (!ret) {
-		cards[0] = mine;
+					   opts->bootstrap_timeout_ms, &m.bs);
+	} else {
 		ret = hcomm_random(secret, sizeof(secret));
 	}
 	if (!ret)
-		ret = establish(comm, bs, cards, &nic, secret);
-	hcomm_bootstrap_leave(bs);
+		ret = hcomm_newcomer_join(&n, rank, nranks, opts, m.bs ? &m.ex : NULL,
+					  secret, out);
+	hcomm_bootstrap_leave(m.bs);
 	explicit_bzero(secret, sizeof(secret));
-	free(cards);
-	if (!ret) {
-		*out = comm;
-		return HCOMM_SUCCESS;
-	}
-	hcomm_dev_destroy(comm->id);
-	if (!own)
-		hcomm_dev_put();
-	comm->magic = 0;
-	comm->id = 0;
-	hcomm_comm_put(comm);
+	hcomm_newcomer_exit(&n);
 	return ret;
 }

@@ -7,7 +7,7 @@
  *	bits 0..62	sender, receiver, tag and number of the message, mixed
  *
  * A rank may have runs of many pairs in flight, so keys tell pairs apart, too.
- * All that has 94 bits.  With at most HCOMM_MAX_COMM_RUNS runs in flight, two of
+ * All that has 95 bits.  With at most HCOMM_MAX_COMM_RUNS runs in flight, two of
  * the mixed keys are equal once in 10^15 times, and then the second launch fails
  * (EEXIST); a message is never taken for another.
  */
@@ -37,8 +37,8 @@ uint64_t hcomm_p2p_key(uint32_t sender, uint32_t receiver, uint32_t tag,
 
 static uint64_t flow_id(uint32_t peer, bool send, uint32_t tag)
 {
-	/* ranks have 16 bits */
-	return FLOW_USED | (uint64_t)peer << 31 | (uint64_t)send << 30 | tag;
+	/* ranks have 16 bits, tags 30, and one more if they are of the library */
+	return FLOW_USED | (uint64_t)peer << 32 | (uint64_t)send << 31 | tag;
 }
 
 static struct hcomm_flow *find(struct hcomm_flow *flows, size_t room, uint64_t id)

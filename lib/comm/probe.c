@@ -7,6 +7,7 @@
 
 #include "../base/base.h"
 #include "../mem/mem.h"
+#include "create.h"
 #include "probe.h"
 
 /* the lower rank of a pair is one of the first: to look at all pairs takes long */
@@ -31,6 +32,9 @@ struct report {
 	struct hcomm_probe points[MAX_POINTS];
 	char text[256];
 };
+
+_Static_assert(sizeof(struct report) <= HCOMM_EXCHANGE_BLOB &&
+	       sizeof(struct hcomm_model) <= HCOMM_EXCHANGE_BLOB, "a round carries both");
 
 bool hcomm_probe_pair(const uint32_t *node, const uint32_t *group, uint32_t nranks,
 		      uint32_t cls, uint32_t *a, uint32_t *b)
@@ -132,7 +136,7 @@ static hcommResult_t measure(struct hcomm_comm *comm, const uint32_t *group,
 }
 
 /* all points, in the order of ranks; the same model on all of them */
-static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
+static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_exchange *ex,
 			 const struct report *all)
 {
 	struct hcomm_model *models = calloc(comm->nranks, sizeof(*models));
@@ -150,7 +154,7 @@ static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_bootstrap *bs,
 			points[count++] = all[rank].points[i];
 	}
 	hcomm_model_fit(&model, points, count);
-	ret = hcomm_bootstrap_gather(bs, &model, sizeof(model), models);
+	ret = ex->gather(ex, &model, sizeof(model), models);
 	if (!ret && hcomm_model_check(&models[0]))
 		ret = hcomm_fail(HCOMM_ERR_INTERNAL, "rank 0 fitted a senseless model");
 	if (!ret)
@@ -177,7 +181,7 @@ static void show(const struct hcomm_comm *comm)
 	}
 }
 
-hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_bootstrap *bs)
+hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *ex)
 {
 	struct report *all = calloc(comm->nranks, sizeof(*all)), mine;
 	hcommResult_t ret;
@@ -189,7 +193,7 @@ hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_bootstrap 
 	mine.status = measure(comm, comm->chooser.group, &mine);
 	if (mine.status)
 		snprintf(mine.text, sizeof(mine.text), "%s", hcomm_error_text());
-	ret = hcomm_bootstrap_gather(bs, &mine, sizeof(mine), all);
+	ret = ex->gather(ex, &mine, sizeof(mine), all);
 	for (i = 0; i < comm->nranks && !ret; i++) {
 		all[i].text[sizeof(all[i].text) - 1] = 0;
 		if (all[i].status)
@@ -197,7 +201,7 @@ hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_bootstrap 
 					 i, all[i].text);
 	}
 	if (!ret)
-		ret = fit(comm, bs, all);
+		ret = fit(comm, ex, all);
 	free(all);
 	/* as if nothing had happened */
 	hcomm_cache_clear(comm);

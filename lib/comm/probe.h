@@ -5,17 +5,19 @@
 
 #include "comm.h"
 
+struct hcomm_exchange;
+
 /**
  * hcomm_probe_links - measure, and fit the model
  * @comm: communicator whose links are ready
- * @bs: where the ranks meet, still
+ * @ex: how the ranks talk, still
  *
  * One pair of ranks per class of links plays ping-pong with some sizes; the others
  * wait for what they found.  All fit the same points, and take rank 0's result.
  * Takes some milliseconds, with HCOMM_PROBE=1 only: a choice that depends on a
  * measurement may be another one in the next run.
  */
-hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_bootstrap *bs);
+hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *ex);
 
 /**
  * hcomm_probe_pair - who measures a class of links
