@@ -5,8 +5,11 @@
 /* as hcomm_build_pairwise(): rounds at a time */
 #define AHEAD	2
 
-/* how much longer a mesh of large messages takes than its bytes, as simulated */
-#define CROWD	1.5
+/*
+ * How much longer an adapter is busy than its bytes say, as simulated: all send to
+ * one at a time while others wait for a message.
+ */
+#define CROWD	1.6
 
 /*
  * Everybody with everybody at once: L + (n - 1) times the work of a message, as
@@ -24,19 +27,17 @@ double hcomm_cost_direct(struct hcomm_cost *c)
 	note_message(c, c->v);
 	/* the end of the last one is no more in the way */
 	cpu = (p - 1) * cpu_busy(c, local, c->v, reduce);
-	/* small ones come together, and are taken in together */
+	/* what comes together, faster than it is taken in, is taken in together */
 	if (is_eager(c, c->v))
-		cpu -= (c->n - 2) * hop_link(c, far)->overhead / 2;
+		cpu -= (c->n - 2) * hcomm_max(0, hop_link(c, far)->overhead / 2 -
+						 c->v * wire(c, far));
 	if (p > 1 && !is_eager(c, c->v))
 		cpu -= hop_link(c, local)->overhead / 2;
 	if (!reduce)
 		cpu += c->v / c->m->copy_rate;
 	if (peers) {
 		cpu += peers * cpu_busy(c, far, c->v, reduce);
-		net = peers * c->v * wire(c, far);
-		/* all come to one at a time, while others wait for it */
-		if (!is_eager(c, c->v))
-			net *= CROWD;
+		net = CROWD * peers * c->v * wire(c, far);
 		if (reduce && !is_eager(c, c->v))
 			chain = peers * message(c, far, c->v, true, false);
 	}
@@ -57,7 +58,8 @@ static double rounds(struct hcomm_cost *c, double b, bool reduce)
 	note_message(c, b);
 	if (is_eager(c, b))
 		return hop_link(c, far)->latency + near * cpu_busy(c, local, b, reduce) +
-		       away * busy(c, far, b, reduce);
+		       away * hcomm_max(cpu_busy(c, far, b, reduce),
+					CROWD * b * wire(c, far));
 	if (near) {
 		one = message(c, local, b, reduce, true);
 		time += hcomm_max(one, near * hcomm_max(one / AHEAD,

@@ -93,9 +93,10 @@ static double own_copy(struct hcomm_cost *c, const struct tree *t, double slice,
 
 	if (is_eager(c, slice))
 		return c->v / c->m->copy_rate;
-	/* on one node, when those who read it are done */
+	/* on one node, slice by slice as those who read it are done */
 	if (h.cls == HCOMM_LINK_LOCAL)
-		return message(c, h, slice, false, true) + ends(c, h, slice) +
+		return message(c, h, slice, false, true) +
+		       (count - 1) * busy(c, h, slice, false) + ends(c, h, slice) +
 		       hcomm_max(slice, c->v / count) / c->m->copy_rate;
 	return out + message(c, h, 0, false, false) +
 	       hcomm_max(slice, c->v / count) / c->m->copy_rate;
