@@ -27,6 +27,7 @@ for t in selftests/lib/test_*.c; do
 	*) tests+=("$b/selftests/lib/$(basename "$t" .c)") ;;
 	esac
 done
+tests+=(selftests/lib/test_sched_tool.sh)
 [ "$1" != --asan ] || tests+=("$b/selftests/test_reduce" "$b/selftests/test_mem")
 
 echo "KTAP version 1"
@@ -35,8 +36,10 @@ n=0 bad=0
 for t in "${tests[@]}"; do
 	n=$((n + 1))
 	name=$(basename "$t")
+	arg=()
+	[ "$name" != test_sched_tool.sh ] || arg=("$b/bin/hcomm_sched")
 	echo "    # Subtest: $name"
-	timeout 400 "$t" >"$b/$name.tap" 2>"$b/$name.err" </dev/null
+	timeout 400 "$t" "${arg[@]}" >"$b/$name.tap" 2>"$b/$name.err" </dev/null
 	rc=$?
 	sed 's/^/    /' "$b/$name.tap"
 	if [ $rc -eq 0 ]; then
