@@ -86,7 +86,7 @@ struct hcomm_progobj {
 	struct hcomm_prog *prog;
 	struct hcomm_link **links;
 	struct hcomm_elink **elinks;
-	spinlock_t lock;		/* @free, seq of launches */
+	spinlock_t lock;		/* @free */
 	struct list_head free;
 	struct hcomm_launch_ctx *launches;
 	u32 max_runs;
@@ -99,7 +99,7 @@ struct hcomm_progobj {
  * @run: core's part
  * @mems: memory of the slots, with references while in flight
  * @timeout: ends a run that takes too long
- * @seq: counts uses (ring lock to see it change, po->lock to begin one)
+ * @waited: in the list of who waits for its end, else empty (ring lock)
  * @timed: @timeout was set for this launch
  * @start_ns: when it was launched
  * @cqe: completion, filled in as it becomes known
@@ -110,7 +110,7 @@ struct hcomm_launch_ctx {
 	struct hcomm_run *run;
 	struct hcomm_memobj *mems[HCOMM_MAX_SLOTS];
 	struct delayed_work timeout;
-	u32 seq;
+	struct list_head waited;
 	bool timed;
 	u64 start_ns;
 	struct hcomm_cqe cqe;

@@ -121,6 +121,7 @@ int hcomm_ioctl_comm_abort(struct hcomm_cmd *cmd);
 int hcomm_ioctl_link_open(struct hcomm_cmd *cmd);
 int hcomm_ioctl_prog_load(struct hcomm_cmd *cmd);
 int hcomm_ioctl_launch(struct hcomm_cmd *cmd);
+int hcomm_ioctl_launch_batch(struct hcomm_cmd *cmd);
 int hcomm_ioctl_wait(struct hcomm_cmd *cmd);
 int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd);
 

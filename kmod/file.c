@@ -115,6 +115,7 @@ union hcomm_cmd_buffer {
 	struct hcomm_link_open link_open;
 	struct hcomm_prog_load prog_load;
 	struct hcomm_launch launch;
+	struct hcomm_launch_batch launch_batch;
 	struct hcomm_wait wait;
 	struct hcomm_ring_setup ring_setup;
 };
@@ -156,6 +157,8 @@ static const struct hcomm_ioctl_op hcomm_ioctl_ops[] = {
 	IOCTL_OP(HCOMM_WAIT, hcomm_ioctl_wait, struct hcomm_wait, timeout_ns),
 	IOCTL_OP(HCOMM_RING_SETUP, hcomm_ioctl_ring_setup,
 		 struct hcomm_ring_setup, out_mmap_size),
+	IOCTL_OP(HCOMM_LAUNCH_BATCH, hcomm_ioctl_launch_batch,
+		 struct hcomm_launch_batch, pad),
 };
 
 static_assert(ARRAY_SIZE(hcomm_ioctl_ops) == HCOMM_CMD_END - HCOMM_CMD_BASE);

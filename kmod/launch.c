@@ -9,6 +9,10 @@
  * to each bound memory.  All is given back under the ring's lock, in which the
  * completion is posted, too: once the process sees it, it may launch again and
  * destroy the objects.
+ *
+ * Who waits for its launches keeps them in a list on its stack.  They are in it
+ * from before they are submitted until they are reported, or until it gives up:
+ * all under the ring's lock.
  */
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
@@ -62,6 +66,7 @@ int hcomm_launches_init(struct hcomm_progobj *po)
 		if (!lc->run)
 			return -ENOMEM;
 		lc->run->owner = lc;
+		INIT_LIST_HEAD(&lc->waited);
 		list_add_tail(&lc->node, &po->free);
 		cond_resched();
 	}
@@ -83,16 +88,14 @@ void hcomm_launches_exit(struct hcomm_progobj *po)
 	kvfree(po->launches);
 }
 
-static struct hcomm_launch_ctx *launch_get(struct hcomm_progobj *po, u32 *seq)
+static struct hcomm_launch_ctx *launch_get(struct hcomm_progobj *po)
 {
 	struct hcomm_launch_ctx *lc;
 
 	spin_lock(&po->lock);
 	lc = list_first_entry_or_null(&po->free, struct hcomm_launch_ctx, node);
-	if (lc) {
+	if (lc)
 		list_del_init(&lc->node);
-		*seq = lc->seq;
-	}
 	spin_unlock(&po->lock);
 	return lc;
 }
@@ -112,7 +115,6 @@ static void launch_put(struct hcomm_launch_ctx *lc)
 		lc->mems[i] = NULL;
 	}
 	spin_lock(&po->lock);
-	lc->seq++;
 	list_add_tail(&lc->node, &po->free);
 	spin_unlock(&po->lock);
 }
@@ -146,6 +148,7 @@ void hcomm_launch_report(struct hcomm_launch_ctx *lc)
 	if (lc->timed)
 		cancel_delayed_work(&lc->timeout);
 	spin_lock(&ring->lock);
+	list_del_init(&lc->waited);
 	launch_put(lc);
 	atomic_dec(&po->obj.users);
 	hcomm_ring_post_locked(ring, &cqe);
@@ -246,23 +249,51 @@ static int prepare_memory(struct hcomm_launch_ctx *lc)
 
 /* ---------------------------------------------------------------------- LAUNCH */
 
-/* A launch that waits for its own end. */
+/**
+ * struct launch_wait - launches whose end is waited for
+ * @ring: ring of their completions; its lock protects the list
+ * @launches: those in flight, by &struct hcomm_launch_ctx.waited
+ */
 struct launch_wait {
 	struct hcomm_cring *ring;
-	struct hcomm_launch_ctx *lc;
-	u32 seq;
+	struct list_head launches;
 };
 
-static int launch_over(void *arg)
+static void launch_wait_add(struct launch_wait *lw, struct hcomm_launch_ctx *lc)
+{
+	spin_lock(&lw->ring->lock);
+	list_add_tail(&lc->waited, &lw->launches);
+	spin_unlock(&lw->ring->lock);
+}
+
+static void launch_wait_drop(struct launch_wait *lw, struct hcomm_launch_ctx *lc)
+{
+	spin_lock(&lw->ring->lock);
+	list_del_init(&lc->waited);
+	spin_unlock(&lw->ring->lock);
+}
+
+static int launches_over(void *arg)
 {
 	struct launch_wait *lw = arg;
 	bool over;
 
-	/* With the lock: the completion is in the ring, too. */
+	/* With the lock: the completions are in the ring, too. */
 	spin_lock(&lw->ring->lock);
-	over = lw->lc->seq != lw->seq;
+	over = list_empty(&lw->launches);
 	spin_unlock(&lw->ring->lock);
 	return over;
+}
+
+/* What is still in flight is not waited for any more. */
+static void launch_wait_end(struct launch_wait *lw)
+{
+	struct hcomm_launch_ctx *lc, *next;
+
+	spin_lock(&lw->ring->lock);
+	list_for_each_entry_safe(lc, next, &lw->launches, waited)
+		list_del_init(&lc->waited);
+	spin_unlock(&lw->ring->lock);
 }
 
 /* Hand the run to the engine. */
@@ -320,22 +351,21 @@ static void launch_inline(struct hcomm_comm *comm)
 
 static int launch_wait(struct hcomm_ctx *ctx, struct launch_wait *lw)
 {
-	int ret = hcomm_ctx_wait(ctx, launch_over, lw, -1, false);
+	int ret = hcomm_ctx_wait(ctx, launches_over, lw, -1, false);
 
-	/* The run is in flight: calling again would be another launch. */
+	/* The runs are in flight: calling again would launch others. */
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
+/* With @wait the launch is in its list then, else on its way. */
 static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
-		  struct hcomm_launch *arg)
+		  struct hcomm_launch *arg, struct hcomm_cring *ring,
+		  struct launch_wait *wait)
 {
-	struct hcomm_cring *ring = hcomm_ctx_ring(ctx);
 	struct hcomm_buf bufs[HCOMM_MAX_SLOTS];
-	struct launch_wait lw;
+	struct hcomm_launch_ctx *lc;
 	int ret;
 
-	if (!ring)
-		return -ENXIO;
 	ret = READ_ONCE(po->comm->error);
 	if (ret)
 		return ret;
@@ -343,14 +373,13 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	if (ret)
 		return ret;
 	ret = -EBUSY;
-	lw.ring = ring;
-	lw.lc = launch_get(po, &lw.seq);
-	if (!lw.lc)
+	lc = launch_get(po);
+	if (!lc)
 		goto err_ring;
-	ret = bind_slots(ctx, lw.lc, bufs, arg);
+	ret = bind_slots(ctx, lc, bufs, arg);
 	if (ret)
 		goto err_launch;
-	ret = prepare_memory(lw.lc);
+	ret = prepare_memory(lc);
 	/* EINTR would say that the run is in flight. */
 	if (ret == -ERESTARTSYS)
 		ret = -EAGAIN;
@@ -359,45 +388,127 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	/* For the run in flight; its report gives it back. */
 	kref_get(&po->obj.ref);
 	atomic_inc(&po->obj.users);
-	ret = launch_submit(lw.lc, bufs, arg);
+	if (wait)
+		launch_wait_add(wait, lc);
+	ret = launch_submit(lc, bufs, arg);
 	if (ret)
 		goto err_unuse;
-	if (arg->flags & HCOMM_LAUNCH_WAIT)
-		return launch_wait(ctx, &lw);
-	launch_inline(po->comm);
+	if (!wait)
+		launch_inline(po->comm);
 	return 0;
 
 err_unuse:
+	if (wait)
+		launch_wait_drop(wait, lc);
 	hcomm_object_unuse(&po->obj);
 err_launch:
-	launch_put(lw.lc);
+	launch_put(lc);
 err_ring:
 	hcomm_ring_unreserve(ring);
+	return ret;
+}
+
+/* True if the error is told of in the launch itself, too. */
+static bool launch_explains(int ret)
+{
+	return ret == -ERANGE || ret == -EACCES || ret == -ENOENT;
+}
+
+static int launch_one(struct hcomm_ctx *ctx, struct hcomm_launch *arg,
+		      struct hcomm_cring *ring, struct launch_wait *wait)
+{
+	struct hcomm_progobj *po;
+	struct hcomm_object *obj;
+	int ret = -EINVAL;
+
+	arg->err_slot = 0;
+	arg->err_needed = 0;
+	if (arg->queue_id)
+		return -EOPNOTSUPP;
+	if (arg->pad || arg->timeout_ms > HCOMM_MAX_TIMEOUT_MS)
+		return -EINVAL;
+	obj = hcomm_object_use(ctx, arg->prog_id, HCOMM_OBJ_PROG);
+	if (!obj)
+		return -ENOENT;
+	po = container_of(obj, struct hcomm_progobj, obj);
+	if (arg->nslots == po->prog->nslots)
+		ret = ring ? launch(ctx, po, arg, ring, wait) : -ENXIO;
+	hcomm_object_unuse(obj);
 	return ret;
 }
 
 int hcomm_ioctl_launch(struct hcomm_cmd *cmd)
 {
 	struct hcomm_launch *arg = cmd->data;
-	struct hcomm_progobj *po;
-	struct hcomm_object *obj;
+	struct launch_wait wait = {
+		.ring = hcomm_ctx_ring(cmd->ctx),
+		.launches = LIST_HEAD_INIT(wait.launches),
+	};
+	bool waits = arg->flags & HCOMM_LAUNCH_WAIT;
 	int ret;
 
-	arg->err_slot = 0;
-	arg->err_needed = 0;
-	if ((arg->flags & ~HCOMM_LAUNCH_WAIT) || arg->queue_id)
+	if (arg->flags & ~HCOMM_LAUNCH_WAIT)
 		return -EOPNOTSUPP;
-	if (arg->pad || arg->timeout_ms > HCOMM_MAX_TIMEOUT_MS)
+	ret = launch_one(cmd->ctx, arg, wait.ring, waits ? &wait : NULL);
+	if (launch_explains(ret) && hcomm_cmd_respond(cmd))
+		ret = -EFAULT;
+	if (ret || !waits)
+		return ret;
+	ret = launch_wait(cmd->ctx, &wait);
+	launch_wait_end(&wait);
+	return ret;
+}
+
+/* ----------------------------------------------------------------- LAUNCH_BATCH */
+
+/* Launch the next of a batch; what it explains goes back to where it came from. */
+static int launch_member(struct hcomm_ctx *ctx, const struct hcomm_launch_batch *arg,
+			 struct launch_wait *wait)
+{
+	u64 at = arg->launches + (u64)arg->out_done * arg->launch_size;
+	void __user *user = u64_to_user_ptr(at);
+	struct hcomm_launch one;
+	int ret;
+
+	ret = copy_struct_from_user(&one, sizeof(one), user, arg->launch_size);
+	if (ret)
+		return ret;
+	if (one.size != arg->launch_size)
 		return -EINVAL;
-	obj = hcomm_object_use(cmd->ctx, arg->prog_id, HCOMM_OBJ_PROG);
-	if (!obj)
-		return -ENOENT;
-	po = container_of(obj, struct hcomm_progobj, obj);
-	ret = -EINVAL;
-	if (arg->nslots == po->prog->nslots)
-		ret = launch(cmd->ctx, po, arg);
-	hcomm_object_unuse(obj);
-	if ((ret == -ERANGE || ret == -EACCES || ret == -ENOENT) && hcomm_cmd_respond(cmd))
+	/* The batch as a whole is waited for. */
+	if (one.flags)
+		return -EOPNOTSUPP;
+	ret = launch_one(ctx, &one, wait->ring, arg->flags ? wait : NULL);
+	if (launch_explains(ret) &&
+	    copy_to_user(user, &one, min_t(size_t, sizeof(one), arg->launch_size)))
+		ret = -EFAULT;
+	return ret;
+}
+
+int hcomm_ioctl_launch_batch(struct hcomm_cmd *cmd)
+{
+	struct hcomm_launch_batch *arg = cmd->data;
+	struct launch_wait wait = {
+		.ring = hcomm_ctx_ring(cmd->ctx),
+		.launches = LIST_HEAD_INIT(wait.launches),
+	};
+	int ret = 0;
+
+	if (arg->flags & ~HCOMM_LAUNCH_WAIT)
+		return -EOPNOTSUPP;
+	if (arg->pad || !arg->count || arg->count > HCOMM_MAX_BATCH ||
+	    arg->launch_size < offsetofend(struct hcomm_launch, err_needed))
+		return -EINVAL;
+	if (arg->launch_size > PAGE_SIZE)
+		return -E2BIG;
+	if (!wait.ring)
+		return -ENXIO;
+	for (arg->out_done = 0; arg->out_done < arg->count && !ret; arg->out_done += !ret)
+		ret = launch_member(cmd->ctx, arg, &wait);
+	if (!ret && arg->flags)
+		ret = launch_wait(cmd->ctx, &wait);
+	launch_wait_end(&wait);
+	if (hcomm_cmd_respond(cmd) && !ret)
 		ret = -EFAULT;
 	return ret;
 }

@@ -28,6 +28,9 @@ static const struct {
 	CMD(HCOMM_WAIT, hcomm_wait, offsetof(struct hcomm_wait, flags),
 	    offsetof(struct hcomm_wait, pad)),
 	CMD(HCOMM_RING_SETUP, hcomm_ring_setup, offsetof(struct hcomm_ring_setup, flags), 0),
+	CMD(HCOMM_LAUNCH_BATCH, hcomm_launch_batch,
+	    offsetof(struct hcomm_launch_batch, flags),
+	    offsetof(struct hcomm_launch_batch, pad)),
 #undef CMD
 };
 

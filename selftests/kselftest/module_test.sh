@@ -112,7 +112,7 @@ parameter() {
 
 defaults() {
 	load || return 1
-	[ "$(cat $MOD/parameters/spin_us)" = 20 ] && [ "$(cat $MOD/parameters/simd)" = Y ]
+	[ "$(cat $MOD/parameters/spin_us)" = 200 ] && [ "$(cat $MOD/parameters/simd)" = Y ]
 }
 
 bad_parameter() {

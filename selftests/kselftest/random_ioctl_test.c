@@ -152,6 +152,24 @@ static void fuzz_launch(struct fuzz_thread *t, void *buf)
 	a->queue_id = one_in(g, 32);
 }
 
+static void fuzz_batch(struct fuzz_thread *t, void *buf)
+{
+	struct hcomm_launch_batch *a = buf;
+	struct rng *g = &t->g;
+	struct hcomm_launch *one = (void *)(t->f->arena + 98304 + below(g, 4) * 4096);
+
+	for (int i = 0; i < 4; i++) {
+		memset(&one[i], 0, sizeof(one[i]));
+		fuzz_launch(t, &one[i]);
+		one[i].size = one_in(g, 32) ? edge(g) : sizeof(one[i]);
+		one[i].flags = one_in(g, 32);
+	}
+	a->flags = one_in(g, 8) ? edge(g) : below(g, 2);
+	a->count = one_in(g, 8) ? edge(g) : 1 + below(g, 4);
+	a->launch_size = one_in(g, 16) ? edge(g) : sizeof(*one);
+	a->launches = one_in(g, 16) ? fuzz_pointer(t) : (uintptr_t)one;
+}
+
 static void fuzz_peers(struct fuzz_thread *t, void *buf)
 {
 	struct hcomm_info info = { .size = sizeof(info) };
@@ -221,6 +239,10 @@ static unsigned long fuzz_args(struct fuzz_thread *t, void *buf, uint32_t *size)
 	case HCOMM_LAUNCH:
 		*size = sizeof(struct hcomm_launch);
 		fuzz_launch(t, buf);
+		break;
+	case HCOMM_LAUNCH_BATCH:
+		*size = sizeof(struct hcomm_launch_batch);
+		fuzz_batch(t, buf);
 		break;
 	case HCOMM_WAIT:
 		*size = sizeof(*w);

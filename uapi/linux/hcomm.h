@@ -659,6 +659,38 @@ struct hcomm_launch {
 
 #define HCOMM_LAUNCH_WAIT	(1u << 0)
 
+#define HCOMM_MAX_BATCH		64u	/* launches in a batch */
+
+/**
+ * struct hcomm_launch_batch - ioctl(HCOMM_LAUNCH_BATCH): run several programs
+ * @size: sizeof(struct hcomm_launch_batch)
+ * @flags: HCOMM_LAUNCH_WAIT: return when all runs are over
+ * @count: launches, 1 to HCOMM_MAX_BATCH
+ * @launch_size: sizeof(struct hcomm_launch), the @size of each
+ * @launches: array of &struct hcomm_launch, whose flags are 0; the programs may be
+ *	of several communicators
+ * @out_done: out: how many were launched
+ * @pad: 0
+ *
+ * The launches are made in order, and all before any is waited for, so runs that
+ * wait for each other may be in one batch.  The first that fails ends it: the
+ * error is that launch's, which is number @out_done, and its err_slot and
+ * err_needed say what HCOMM_LAUNCH would; those before it are in flight.
+ *
+ * Errors: ENXIO (no completion ring yet), EINVAL (count, launch_size, a launch of
+ * another size), EINTR (a signal ended the wait; all are in flight if @out_done is
+ * @count), or those of HCOMM_LAUNCH.
+ */
+struct hcomm_launch_batch {
+	__u32	size;
+	__u32	flags;
+	__u32	count;
+	__u32	launch_size;
+	__aligned_u64 launches;
+	__u32	out_done;
+	__u32	pad;
+};
+
 /* ----------------------------------------------------------------- completions */
 
 /**
@@ -782,6 +814,7 @@ enum {
 	HCOMM_CMD_LAUNCH,
 	HCOMM_CMD_WAIT,
 	HCOMM_CMD_RING_SETUP,
+	HCOMM_CMD_LAUNCH_BATCH,
 	HCOMM_CMD_END,
 };
 
@@ -797,5 +830,6 @@ enum {
 #define HCOMM_LAUNCH		_IO(HCOMM_IOC_MAGIC, HCOMM_CMD_LAUNCH)
 #define HCOMM_WAIT		_IO(HCOMM_IOC_MAGIC, HCOMM_CMD_WAIT)
 #define HCOMM_RING_SETUP	_IO(HCOMM_IOC_MAGIC, HCOMM_CMD_RING_SETUP)
+#define HCOMM_LAUNCH_BATCH	_IO(HCOMM_IOC_MAGIC, HCOMM_CMD_LAUNCH_BATCH)
 
 #endif /* _UAPI_LINUX_HCOMM_H */
