@@ -13,14 +13,18 @@
  * largest group.  At each level and segment the rings of growing stride are used
  * (nonuniform_ring.c), so all of it is log2 rounds and least data per level.
  *
- * Between two ranks there is but one level, and both go through its segments in the
- * same order.
+ * Much data goes in slices, so that one is inside nodes while the one before is
+ * between them; in the program, too, a slice enters before the one before goes on, as
+ * staging memory is given out in that order.  Between two ranks there is but one
+ * level, and both go through its segments in the same order.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "blocks.h"
 #include "hierarchy.h"
+
+#define MAX_SLICES	8
 
 struct range {
 	uint64_t first;
@@ -60,25 +64,38 @@ static uint32_t owner(uint32_t segments, uint32_t parts, uint32_t segment)
 	return rest + (segment - rest * (base + 1)) / base;
 }
 
-/* one level: its team, and into how many segments it cuts what it is given */
-static int teams(const struct hier *h, uint32_t level, uint32_t segment,
-		 struct hcomm_team *team, uint32_t *segments, uint32_t **memory)
+/*
+ * One level of one segment (or of a slice of all data): who takes part, their parts,
+ * and into how many segments these are cut for the next level.
+ */
+struct level {
+	uint32_t level;
+	struct range all;
+	uint32_t segments;
+	struct hcomm_team team;
+	uint32_t *rank;
+	struct hcomm_blk *blk;
+};
+
+static int find_team(const struct hier *h, struct level *l, uint32_t segment)
 {
+	struct hcomm_team *team = &l->team;
+	uint32_t level = l->level;
 	const struct hcomm_sched_args *args = h->args;
 	uint32_t most = hcomm_largest_node(args), i, node, nodes, *rank;
 
 	if (level == 0) {
 		team->n = hcomm_node_size(args, h->node);
 		team->me = hcomm_node_index(args, args->rank);
-		*segments = most;
+		l->segments = most;
 	} else if (level == 1) {
 		team->n = hcomm_group_size(args, h->group);
 		team->me = hcomm_group_index(args, h->node);
-		*segments = hcomm_largest_group(args);
+		l->segments = hcomm_largest_group(args);
 	} else {
 		team->n = hcomm_groups(args);
 		team->me = h->group;
-		*segments = team->n;
+		l->segments = team->n;
 	}
 	rank = malloc(team->n * sizeof(*rank));
 	if (!rank)
@@ -101,39 +118,87 @@ static int teams(const struct hier *h, uint32_t level, uint32_t segment,
 						h->segment));
 	}
 	team->rank = rank;
-	*memory = rank;
+	l->rank = rank;
 	return 0;
 }
 
-/*
- * @all, partial results of which are in @slot, made by @made, becomes complete in
- * the output; returns the step after which it is.
- */
+static void end_level(struct level *l)
+{
+	free(l->rank);
+	free(l->blk);
+}
+
+/* the way there: partial results of @all are in @slot, made by @made */
+static void scatter_level(struct hier *h, struct level *l, uint32_t segment,
+			  uint32_t slot, uint32_t made)
+{
+	struct range r;
+	uint32_t i;
+
+	l->rank = NULL;
+	l->blk = NULL;
+	if (find_team(h, l, segment) ||
+	    !(l->blk = malloc(l->team.n * sizeof(*l->blk)))) {
+		hcomm_plan_fail(h->plan, -ENOMEM);
+		return;
+	}
+	for (i = 0; i < l->team.n; i++) {
+		r = part(l->all, l->segments, l->team.n, i);
+		l->blk[i] = hcomm_blk(r.count * h->size, hcomm_loc(slot, r.first * h->size),
+				      hcomm_output(r.first * h->size));
+		l->blk[i].made = made;
+	}
+	hcomm_strides_reduce_scatter(h->plan, &l->team, l->blk);
+}
+
+/* the way back; returns the step after which all of it is complete */
+static uint32_t gather_level(struct hier *h, struct level *l)
+{
+	struct hcomm_plan *plan = h->plan;
+	uint32_t made, i;
+
+	if (plan->err)
+		return HCOMM_NO_STEP;
+	hcomm_strides_allgather(plan, &l->team, l->blk);
+	made = l->blk[l->team.me].made;
+	if (l->team.n > 1 && l->level) {
+		made = hcomm_plan_nop(plan);
+		for (i = 0; i < l->team.n; i++) {
+			if (l->blk[i].len)
+				hcomm_plan_after(plan, l->blk[i].made);
+		}
+	}
+	return made;
+}
+
 static uint32_t reduce_level(struct hier *h, uint32_t level, uint32_t segment,
 			     struct range all, uint32_t slot, uint32_t made);
 
 /* the levels above, for each segment of the own part */
-static void reduce_part(struct hier *h, uint32_t level, struct range all,
-			uint32_t segments, const struct hcomm_team *team,
-			struct hcomm_blk *own)
+static void reduce_part(struct hier *h, const struct level *l)
 {
 	struct hcomm_plan *plan = h->plan;
 	uint32_t before = plan->nsteps, i, *done;
+	struct hcomm_blk *own;
 	uint64_t n, from;
 	struct range r;
 
-	n = hcomm_split(segments, team->n, team->me, &from);
+	if (plan->err)
+		return;
+	own = &l->blk[l->team.me];
+	n = hcomm_split(l->segments, l->team.n, l->team.me, &from);
 	done = malloc(n * sizeof(*done));
 	if (!done) {
 		hcomm_plan_fail(plan, -ENOMEM);
 		return;
 	}
 	for (i = 0; i < n; i++) {
-		r.count = hcomm_split(all.count, segments, from + i, &r.first);
-		r.first += all.first;
-		if (level == 0)
+		r.count = hcomm_split(l->all.count, l->segments, from + i, &r.first);
+		r.first += l->all.first;
+		if (l->level == 0)
 			h->segment = from + i;
-		done[i] = reduce_level(h, level + 1, from + i, r, own->at.slot, own->made);
+		done[i] = reduce_level(h, l->level + 1, from + i, r, own->at.slot,
+				       own->made);
 	}
 	/* nothing was done if there is one node only */
 	if (plan->nsteps != before) {
@@ -145,48 +210,34 @@ static void reduce_part(struct hier *h, uint32_t level, struct range all,
 	free(done);
 }
 
+/*
+ * @all, partial results of which are in @slot, made by @made, becomes complete in
+ * the output; returns the step after which it is.
+ */
 static uint32_t reduce_level(struct hier *h, uint32_t level, uint32_t segment,
 			     struct range all, uint32_t slot, uint32_t made)
 {
-	struct hcomm_plan *plan = h->plan;
-	uint32_t segments, i, *memory;
-	struct hcomm_blk *blk = NULL;
-	struct hcomm_team team;
-	struct range r;
+	struct level l = { .level = level, .all = all };
 
-	if (!all.count || plan->err)
+	if (!all.count || h->plan->err)
 		return made;
-	if (teams(h, level, segment, &team, &segments, &memory)) {
-		hcomm_plan_fail(plan, -ENOMEM);
-		return made;
-	}
-	blk = malloc(team.n * sizeof(*blk));
-	if (!blk) {
-		hcomm_plan_fail(plan, -ENOMEM);
-		goto out;
-	}
-	for (i = 0; i < team.n; i++) {
-		r = part(all, segments, team.n, i);
-		blk[i] = hcomm_blk(r.count * h->size, hcomm_loc(slot, r.first * h->size),
-				   hcomm_output(r.first * h->size));
-		blk[i].made = made;
-	}
-	hcomm_strides_reduce_scatter(plan, &team, blk);
+	scatter_level(h, &l, segment, slot, made);
 	if (level < 2)
-		reduce_part(h, level, all, segments, &team, &blk[team.me]);
-	hcomm_strides_allgather(plan, &team, blk);
-	made = blk[team.me].made;
-	if (team.n > 1 && level) {
-		made = hcomm_plan_nop(plan);
-		for (i = 0; i < team.n; i++) {
-			if (blk[i].len)
-				hcomm_plan_after(plan, blk[i].made);
-		}
-	}
-out:
-	free(blk);
-	free(memory);
+		reduce_part(h, &l);
+	made = gather_level(h, &l);
+	end_level(&l);
 	return made;
+}
+
+/* so many that a rank's part of each is a chunk at least */
+static uint32_t slices(const struct hcomm_sched_args *args)
+{
+	uint64_t n = args->count * hcomm_dtype_bytes(args->dtype) /
+		     ((uint64_t)args->chunk_size * hcomm_largest_node(args));
+
+	if (n > MAX_SLICES)
+		n = MAX_SLICES;
+	return n ? n : 1;
 }
 
 void hcomm_build_hierarchical_allreduce(struct hcomm_plan *plan,
@@ -196,8 +247,26 @@ void hcomm_build_hierarchical_allreduce(struct hcomm_plan *plan,
 		.plan = plan, .args = args, .size = hcomm_dtype_bytes(args->dtype),
 		.node = hcomm_node_of(args, args->rank),
 	};
-	struct range all = { .first = 0, .count = args->count };
+	uint32_t nslices = slices(args), slot = hcomm_input(args, 0).slot, t;
+	struct level now, before = { 0 };
 
 	h.group = hcomm_group_of(args, h.node);
-	reduce_level(&h, 0, 0, all, hcomm_input(args, 0).slot, HCOMM_NO_STEP);
+	if (!args->count)
+		return;
+	for (t = 0; t <= nslices && !plan->err; t++) {
+		now = (struct level){ .level = 0 };
+		if (t < nslices) {
+			now.all.count = hcomm_split(args->count, nslices, t,
+						    &now.all.first);
+			scatter_level(&h, &now, 0, slot, HCOMM_NO_STEP);
+		}
+		if (t) {
+			reduce_part(&h, &before);
+			gather_level(&h, &before);
+			end_level(&before);
+		}
+		before = now;
+	}
+	if (plan->err)
+		end_level(&before);
 }
