@@ -12,49 +12,7 @@
 
 #include "../base/base.h"
 #include "../mem/mem.h"
-#include "comm.h"
-
-/**
- * struct binding - a buffer of a call
- * @user: the caller's
- * @bounce: memory of the pool that stands in for it, NULL: none
- * @len: bytes
- * @copy_out: @bounce is copied to @user at the end
- * @temp_id: MEM object of this call alone, 0: none
- */
-struct binding {
-	void *user;
-	void *bounce;
-	uint64_t len;
-	bool copy_out;
-	uint32_t temp_id;
-};
-
-/**
- * struct hcomm_request - a call in flight
- * @run: its completion
- * @comm: communicator, a reference
- * @entry: plan, counted in flight until the run is done
- * @name: of the call, for messages
- * @trial: it is measured for, or NULL
- * @turn: candidate of the trial
- * @count: elements, as far as all ranks know
- * @hash: what else all ranks know
- * @bound: buffers by slot
- * @slots: what the kernel is told about them
- */
-struct hcomm_request {
-	struct hcomm_run run;
-	struct hcomm_comm *comm;
-	struct hcomm_entry *entry;
-	const char *name;
-	struct hcomm_trial *trial;
-	uint32_t turn;
-	uint64_t count;
-	uint32_t hash;
-	struct binding bound[3];
-	struct hcomm_slot slots[3];
-};
+#include "request.h"
 
 /* ------------------------------------------------------------------- buffers */
 
@@ -63,7 +21,7 @@ static void unbind(struct hcomm_request *r, bool copy)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(r->bound); i++) {
-		struct binding *b = &r->bound[i];
+		struct hcomm_binding *b = &r->bound[i];
 
 		if (b->bounce && b->copy_out && copy)
 			memcpy(b->user, b->bounce, b->len);
@@ -77,7 +35,7 @@ static void unbind(struct hcomm_request *r, bool copy)
 static hcommResult_t bind_pool(struct hcomm_request *r, uint32_t slot, void *user,
 			       uint64_t len)
 {
-	struct binding *b = &r->bound[slot];
+	struct hcomm_binding *b = &r->bound[slot];
 	struct hcomm_slot *s = &r->slots[slot];
 	hcommResult_t ret;
 	uint64_t off = 0;
@@ -285,17 +243,9 @@ static hcommResult_t reserve(struct hcomm_request *r,
 
 /* -------------------------------------------------------------------- launch */
 
-/**
- * struct number - the number of a call, to give it back
- */
-struct number {
-	uint64_t run;
-	uint32_t seq;
-};
-
 static hcommResult_t take_number(struct hcomm_request *r,
 				 const struct hcomm_call_args *call,
-				 struct number *n)
+				 struct hcomm_number *n)
 {
 	struct hcomm_comm *comm = r->comm;
 	bool send = call->root == comm->rank;
@@ -318,9 +268,8 @@ static hcommResult_t take_number(struct hcomm_request *r,
 	return ret;
 }
 
-static void return_number(struct hcomm_request *r,
-			  const struct hcomm_call_args *call,
-			  const struct number *n)
+void hcomm_request_unnumber(struct hcomm_request *r, const struct hcomm_call_args *call,
+			    const struct hcomm_number *n)
 {
 	struct hcomm_comm *comm = r->comm;
 	bool send = call->root == comm->rank;
@@ -336,16 +285,23 @@ static void return_number(struct hcomm_request *r,
 	pthread_mutex_unlock(&comm->lock);
 }
 
-static hcommResult_t launch(struct hcomm_request *r,
-			    const struct hcomm_call_args *call, uint32_t flags)
+hcommResult_t hcomm_request_number(struct hcomm_request *r,
+				   const struct hcomm_call_args *call,
+				   struct hcomm_launch *arg, struct hcomm_number *number)
 {
 	const struct hcomm_entry *e = r->entry;
 	struct hcomm_comm *comm = r->comm;
-	struct hcomm_launch arg = {
+	hcommResult_t ret;
+
+	*number = (struct hcomm_number){ 0 };
+	ret = take_number(r, call, number);
+	if (ret)
+		return ret;
+	*arg = (struct hcomm_launch){
 		.prog_id = e->prog_id,
 		.slots = (uintptr_t)r->slots,
 		.nslots = e->nslots,
-		.flags = flags,
+		.run = number->run,
 		.call = {
 			.coll = (uint16_t)call->coll,
 			.dtype = (uint8_t)call->dtype,
@@ -357,24 +313,57 @@ static hcommResult_t launch(struct hcomm_request *r,
 		},
 		.timeout_ms = comm->opts.run_timeout_ms,
 	};
-	struct number number = { 0 };
+	r->run.counters[0] = &comm->inflight;
+	r->run.counters[1] = &r->entry->inflight;
+	return HCOMM_SUCCESS;
+}
+
+static hcommResult_t launch(struct hcomm_request *r,
+			    const struct hcomm_call_args *call, uint32_t flags)
+{
+	struct hcomm_number number;
+	struct hcomm_launch arg;
 	hcommResult_t ret;
 	int err;
 
-	ret = take_number(r, call, &number);
+	ret = hcomm_request_number(r, call, &arg, &number);
 	if (ret)
 		return ret;
-	arg.run = number.run;
-	r->run.counters[0] = &comm->inflight;
-	r->run.counters[1] = &r->entry->inflight;
+	arg.flags = flags;
 	do {
 		err = hcomm_dev_launch(&arg, &r->run);
 		/* our own limits hold, so the ring is full: make room */
 	} while (err == EBUSY && !hcomm_dev_wait_any());
 	if (!err)
 		return HCOMM_SUCCESS;
-	return_number(r, call, &number);
-	return hcomm_comm_error(comm, err, call->name);
+	hcomm_request_unnumber(r, call, &number);
+	return hcomm_comm_error(r->comm, err, call->name);
+}
+
+hcommResult_t hcomm_request_prepare(struct hcomm_comm *comm, struct hcomm_request *r,
+				    const struct hcomm_call_args *call, bool wait)
+{
+	hcommResult_t ret;
+
+	memset(r, 0, sizeof(*r));
+	r->comm = comm;
+	r->name = call->name;
+	ret = hcomm_tune_step(comm, call, wait);
+	if (ret)
+		return ret;
+	ret = reserve(r, call, wait);
+	if (ret)
+		return ret;
+	ret = bind_all(r, call);
+	if (ret)
+		uncount(r);
+	return ret;
+}
+
+void hcomm_request_undo(struct hcomm_request *r)
+{
+	unbind(r, false);
+	uncount(r);
 }
 
 static hcommResult_t begin(struct hcomm_comm *comm, struct hcomm_request *r,
@@ -382,24 +371,12 @@ static hcommResult_t begin(struct hcomm_comm *comm, struct hcomm_request *r,
 {
 	hcommResult_t ret;
 
-	memset(r, 0, sizeof(*r));
-	r->comm = comm;
-	r->name = call->name;
-	ret = hcomm_tune_step(comm, call, flags & HCOMM_LAUNCH_WAIT);
+	ret = hcomm_request_prepare(comm, r, call, flags & HCOMM_LAUNCH_WAIT);
 	if (ret)
 		return ret;
-	ret = reserve(r, call, flags & HCOMM_LAUNCH_WAIT);
-	if (ret)
-		return ret;
-	ret = bind_all(r, call);
-	if (ret)
-		goto fail;
 	ret = launch(r, call, flags);
-	if (!ret)
-		return HCOMM_SUCCESS;
-	unbind(r, false);
-fail:
-	uncount(r);
+	if (ret)
+		hcomm_request_undo(r);
 	return ret;
 }
 
@@ -447,10 +424,14 @@ hcommResult_t hcomm_op_start(struct hcomm_comm *comm,
 
 bool hcomm_op_test(hcommRequest_t r)
 {
-	return hcomm_dev_poll(&r->run);
+	for (; r; r = r->more) {
+		if (!hcomm_dev_poll(&r->run))
+			return false;
+	}
+	return true;
 }
 
-hcommResult_t hcomm_op_wait(hcommRequest_t r)
+static hcommResult_t wait_one(struct hcomm_request *r)
 {
 	struct hcomm_comm *comm = r->comm;
 	hcommResult_t ret;
@@ -464,4 +445,23 @@ hcommResult_t hcomm_op_wait(hcommRequest_t r)
 	free(r);
 	hcomm_comm_put(comm);
 	return ret;
+}
+
+hcommResult_t hcomm_op_wait(hcommRequest_t r)
+{
+	hcommResult_t first = HCOMM_SUCCESS, ret;
+	char text[HCOMM_ERROR_TEXT];
+	struct hcomm_request *more;
+
+	for (; r; r = more) {
+		more = r->more;
+		ret = wait_one(r);
+		if (!ret || first)
+			continue;
+		first = ret;
+		strcpy(text, hcomm_error_text());
+	}
+	if (first)
+		strcpy(hcomm_error_text(), text);
+	return first;
 }
