@@ -24,12 +24,16 @@ static const uint32_t sizes[] = { 64, 16 << 10, 256 << 10 };
  * @status: hcommResult_t
  * @count: points
  * @points: measured times
+ * @copy: bytes per second of copies, 0: not known
+ * @reduce: bytes per second of reductions, 0: not known
  * @text: what failed
  */
 struct report {
 	int32_t status;
 	uint32_t count;
 	struct hcomm_probe points[MAX_POINTS];
+	double copy;
+	double reduce;
 	char text[256];
 };
 
@@ -132,7 +136,23 @@ static hcommResult_t measure(struct hcomm_comm *comm, const uint32_t *group,
 		}
 	}
 	hcomm_mem_free(buf);
-	return ret;
+	return ret ? ret : hcomm_probe_memory(comm, &mine->copy, &mine->reduce);
+}
+
+/* a collective is as fast as its slowest rank */
+static void slowest(double *rate, const struct report *all, uint32_t nranks,
+		    bool reduce)
+{
+	double least = 0, one;
+	uint32_t i;
+
+	for (i = 0; i < nranks; i++) {
+		one = reduce ? all[i].reduce : all[i].copy;
+		if (one >= 1 && (!least || one < least))
+			least = one;
+	}
+	if (least)
+		*rate = least;
 }
 
 /* all points, in the order of ranks; the same model on all of them */
@@ -154,6 +174,8 @@ static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_exchange *ex,
 			points[count++] = all[rank].points[i];
 	}
 	hcomm_model_fit(&model, points, count);
+	slowest(&model.copy_rate, all, comm->nranks, false);
+	slowest(&model.reduce_rate, all, comm->nranks, true);
 	ret = ex->gather(ex, &model, sizeof(model), models);
 	if (!ret && hcomm_model_check(&models[0]))
 		ret = hcomm_fail(HCOMM_ERR_INTERNAL, "rank 0 fitted a senseless model");
@@ -179,6 +201,9 @@ static void show(const struct hcomm_comm *comm)
 			       names[i], l->latency * 1e6, l->overhead * 1e6,
 			       l->bandwidth / 1e6);
 	}
+	hcomm_decision("probed: copies at %.1f MB/s, reductions at %.1f MB/s",
+		       comm->chooser.planner.model.copy_rate / 1e6,
+		       comm->chooser.planner.model.reduce_rate / 1e6);
 }
 
 hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *ex)

@@ -13,11 +13,19 @@ struct hcomm_exchange;
  * @ex: how the ranks talk, still
  *
  * One pair of ranks per class of links plays ping-pong with some sizes; the others
- * wait for what they found.  All fit the same points, and take rank 0's result.
+ * wait for what they found, and each measures its own memory.  All fit the same points, and take rank 0's result.
  * Takes some milliseconds, with HCOMM_PROBE=1 only: a choice that depends on a
  * measurement may be another one in the next run.
  */
 hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *ex);
+
+/**
+ * hcomm_probe_memory - rates of this rank; no other takes part
+ * @comm: communicator
+ * @copy: out: bytes per second copied; 0: too fast to tell
+ * @reduce: out: bytes per second of fp32 summed; 0: too fast to tell
+ */
+hcommResult_t hcomm_probe_memory(struct hcomm_comm *comm, double *copy, double *reduce);
 
 /**
  * hcomm_probe_pair - who measures a class of links
