@@ -151,7 +151,7 @@ struct hcomm_premul {
  * @premuls: operations made, by number
  * @npremuls: entries of it
  * @chooser: planner
- * @tuner: what is measured
+ * @trials: what is measured
  * @cache: loaded plans
  * @inflight: launches in flight; atomic, given back by the ring's drain
  * @stats: counters
@@ -177,7 +177,7 @@ struct hcomm_comm {
 	struct hcomm_premul *premuls;
 	uint32_t npremuls;
 	struct hcomm_chooser chooser;
-	struct hcomm_tuner tuner;
+	struct hcomm_trials trials;
 	struct hcomm_cache cache;
 	uint32_t inflight;
 	hcommStats_t stats;
@@ -288,6 +288,7 @@ void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
  * @root: root rank; P2P: sender
  * @peer: P2P: receiver
  * @tag: P2P
+ * @sends: P2P: this rank is the sender; both may be this rank in a group
  * @count: elements; P2P: bytes; V form: of this rank's block where only the root
  *	knows all, else 0
  * @in_place: the plan reads its input from slot 1
@@ -307,6 +308,7 @@ struct hcomm_call_args {
 	uint32_t root;
 	uint32_t peer;
 	uint32_t tag;
+	bool sends;
 	uint64_t count;
 	bool in_place;
 	bool internal;

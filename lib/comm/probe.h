@@ -13,9 +13,9 @@ struct hcomm_exchange;
  * @ex: how the ranks talk, still
  *
  * One pair of ranks per class of links plays ping-pong with some sizes; the others
- * wait for what they found, and each measures its own memory.  All fit the same points, and take rank 0's result.
- * Takes some milliseconds, with HCOMM_PROBE=1 only: a choice that depends on a
- * measurement may be another one in the next run.
+ * wait for what they found, and each measures its own memory.  All fit the same
+ * points, and take rank 0's result.  Takes some milliseconds, with HCOMM_PROBE=1
+ * only: a choice that depends on a measurement may be another one in the next run.
  */
 hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *ex);
 

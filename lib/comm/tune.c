@@ -26,13 +26,13 @@ static bool joins_all(uint32_t coll)
 	       coll == HCOMM_COLL_ALLGATHER || coll == HCOMM_COLL_ALLTOALL;
 }
 
-static struct hcomm_trial *lookup(struct hcomm_tuner *t, uint32_t coll,
+static struct hcomm_trial *lookup(struct hcomm_trials *t, uint32_t coll,
 				  uint32_t dtype, uint64_t count)
 {
 	uint32_t i;
 
 	for (i = 0; i < t->count; i++) {
-		struct hcomm_trial *trial = t->trials[i];
+		struct hcomm_trial *trial = t->list[i];
 
 		if (trial->coll == coll && trial->dtype == dtype && trial->count == count)
 			return trial;
@@ -73,7 +73,7 @@ static bool pick_two(const struct hcomm_comm *comm, const struct hcomm_sched_arg
 struct hcomm_trial *hcomm_tune_find(struct hcomm_comm *comm,
 				    const struct hcomm_sched_args *args)
 {
-	struct hcomm_tuner *t = &comm->tuner;
+	struct hcomm_trials *t = &comm->trials;
 	struct hcomm_trial *trial;
 
 	if (!tuned(comm, args->coll, args->count) || args->counts || args->vector ||
@@ -92,7 +92,7 @@ struct hcomm_trial *hcomm_tune_find(struct hcomm_comm *comm,
 	trial->time[1] = UINT64_MAX;
 	/* a kind without a choice keeps its place, as it does on all ranks */
 	trial->settled = !pick_two(comm, args, trial);
-	t->trials[t->count++] = trial;
+	t->list[t->count++] = trial;
 	return trial;
 }
 
@@ -188,7 +188,7 @@ hcommResult_t hcomm_tune_step(struct hcomm_comm *comm,
 	if (!tuned(comm, call->coll, call->count) || call->internal)
 		return HCOMM_SUCCESS;
 	pthread_mutex_lock(&comm->lock);
-	trial = lookup(&comm->tuner, call->coll, call->dtype, call->count);
+	trial = lookup(&comm->trials, call->coll, call->dtype, call->count);
 	pthread_mutex_unlock(&comm->lock);
 	if (!trial || trial->settled)
 		return HCOMM_SUCCESS;
@@ -203,8 +203,8 @@ void hcomm_tune_stop(struct hcomm_comm *comm)
 {
 	uint32_t i;
 
-	for (i = 0; i < comm->tuner.count; i++) {
-		struct hcomm_trial *trial = comm->tuner.trials[i];
+	for (i = 0; i < comm->trials.count; i++) {
+		struct hcomm_trial *trial = comm->trials.list[i];
 
 		if (trial->agree)
 			hcomm_op_wait(trial->agree);
@@ -216,6 +216,6 @@ void hcomm_tune_stop(struct hcomm_comm *comm)
 
 void hcomm_tune_exit(struct hcomm_comm *comm)
 {
-	while (comm->tuner.count)
-		free(comm->tuner.trials[--comm->tuner.count]);
+	while (comm->trials.count)
+		free(comm->trials.list[--comm->trials.count]);
 }

@@ -55,12 +55,12 @@ struct hcomm_trial {
 };
 
 /**
- * struct hcomm_tuner - trials of a communicator
- * @trials: in the order of their first calls; later kinds are not tuned
+ * struct hcomm_trials - trials of a communicator
+ * @list: in the order of their first calls; later kinds are not tuned
  * @count: how many
  */
-struct hcomm_tuner {
-	struct hcomm_trial *trials[HCOMM_TRIALS];
+struct hcomm_trials {
+	struct hcomm_trial *list[HCOMM_TRIALS];
 	uint32_t count;
 };
 

@@ -323,12 +323,12 @@ static void test_agree(uint32_t max_runs, uint32_t calls, uint64_t base, bool pr
 			slow[a][i] = 1000 + chance(100000);
 	}
 	job(max_runs, calls, prompt);
-	first = comms[0]->tuner.trials[0];
+	first = comms[0]->trials.list[0];
 	CHECK(first->settled, "not settled after %u calls", calls);
 	for (i = 0; i < RANKS; i++) {
 		uint64_t most[2] = { 0, 0 };
 
-		t = comms[i]->tuner.trials[0];
+		t = comms[i]->trials.list[0];
 		for (a = 0; a < RANKS; a++) {
 			most[0] = slow[t->cand[0].algo][a] > most[0] ?
 				  slow[t->cand[0].algo][a] : most[0];
