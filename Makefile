@@ -8,6 +8,7 @@
 #   make check           all standard tests
 #   make check-debug     sanitizers, fuzzers, debug kernel
 #   make bench           benchmarks; writes build/bench/
+#   make charts          simulated scale, as charts in build/charts/
 #   make help
 
 MAKEFLAGS += --no-builtin-rules
@@ -64,7 +65,7 @@ install: all install-lib install-tools
 		$(DESTDIR)/lib/modules/$(KVER)/updates/hcomm.ko
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); ldconfig; fi
 
-.PHONY: run check check-debug bench clean help
+.PHONY: run check check-debug bench charts clean help
 run:
 	tools/run.sh
 check:
@@ -73,10 +74,12 @@ check-debug:
 	selftests/check-debug.sh
 bench:
 	tools/bench/bench.sh
+charts:
+	selftests/sim/charts.sh
 
 clean:
 	rm -rf $(B)
 
 help:
-	@sed -n '3,12s/^# \{0,1\}//p' Makefile
+	@sed -n '3,13s/^# \{0,1\}//p' Makefile
 

@@ -32,11 +32,12 @@ packages_of() {
 		     "git shellcheck" ;;
 	peers)	echo "openmpi-bin libopenmpi-dev perftest" ;;
 	data)	echo "gzip" ;;
+	charts)	echo "gnuplot-nox" ;;
 	*)	return 1 ;;
 	esac
 }
 
-groups="build rdma kernel-6.12 kernel-6.1 lab source check peers data"
+groups="build rdma kernel-6.12 kernel-6.1 lab source check peers data charts"
 
 usage() {
 	sed -n '3,11s/^# \{0,1\}//p' "$0" >&2
