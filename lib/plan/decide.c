@@ -6,6 +6,7 @@
 #include "decide.h"
 
 #define MIN_GRAIN	4096u
+#define MANY_RANKS	64u
 
 /* without counts that all ranks know, blocks are taken to be of a middle size */
 #define UNKNOWN_BLOCK	4096u
@@ -209,6 +210,22 @@ static void add_algo(struct field *f, uint32_t algo)
 	}
 }
 
+/*
+ * Links to everybody cost memory and the time to make them, which no formula sees.
+ * With many ranks, what needs them is left out where it is neither asked for nor in
+ * the nature of the collective.
+ */
+static bool needs_many_links(const struct field *f, uint32_t algo)
+{
+	uint32_t coll = f->args->coll;
+
+	if (f->args->nranks <= MANY_RANKS || coll == HCOMM_COLL_ALLTOALL ||
+	    (coll < HCOMM_PLAN_COLLS && f->p->policy.only[coll]))
+		return false;
+	return algo == HCOMM_ALGO_DIRECT || algo == HCOMM_ALGO_PAIRWISE ||
+	       algo == HCOMM_ALGO_STAR;
+}
+
 /* HCOMM_PROTO=eager: only those that are, if there are any */
 static void keep_eager(struct field *f)
 {
@@ -242,6 +259,12 @@ uint32_t hcomm_planner_candidates(const struct hcomm_planner *planner,
 
 	init_field(&f, planner, args, out);
 	for (algo = HCOMM_ALGO_NONE + 1; algo < HCOMM_ALGO_COUNT; algo++) {
+		if (hcomm_policy_allows(&planner->policy, args->coll, algo) &&
+		    !needs_many_links(&f, algo))
+			add_algo(&f, algo);
+	}
+	/* nothing else does it: a V form, a fixed order */
+	for (algo = HCOMM_ALGO_NONE + 1; !f.count && algo < HCOMM_ALGO_COUNT; algo++) {
 		if (hcomm_policy_allows(&planner->policy, args->coll, algo))
 			add_algo(&f, algo);
 	}

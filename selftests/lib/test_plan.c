@@ -441,6 +441,38 @@ static void test_precedence(void)
 	CHECK(hcomm_planner_decide(&p, &a, &d) < 0, "ring does no fixed order");
 }
 
+/* many ranks: no links to everybody without need */
+static void test_links(void)
+{
+	static struct hcomm_planner p;
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	struct hcomm_sched_args a = call_of(HCOMM_COLL_ALLREDUCE, 65, 8);
+	uint32_t n, i, found = 0;
+
+	planner_make(&p, 65, 1);
+	n = hcomm_planner_candidates(&p, &a, list);
+	for (i = 0; i < n; i++)
+		found += list[i].cand.algo == HCOMM_ALGO_DIRECT;
+	CHECK(n && !found, "direct with 65 ranks");
+	/* the only one that does this form; or asked for */
+	a.coll = HCOMM_COLL_GATHER;
+	a.rank = 1;
+	a.vector = true;
+	CHECK(hcomm_planner_candidates(&p, &a, list) &&
+	      list[0].cand.algo == HCOMM_ALGO_STAR, "GatherV");
+	a = call_of(HCOMM_COLL_ALLREDUCE, 65, 8);
+	CHECK(!algo("direct"), "%s", why);
+	p.policy = policy;
+	CHECK(hcomm_planner_candidates(&p, &a, list) &&
+	      list[0].cand.algo == HCOMM_ALGO_DIRECT, "asked for");
+	planner_make(&p, 64, 1);
+	a = call_of(HCOMM_COLL_ALLREDUCE, 64, 8);
+	n = hcomm_planner_candidates(&p, &a, list);
+	for (i = 0; i < n; i++)
+		found += list[i].cand.algo == HCOMM_ALGO_DIRECT;
+	CHECK(found, "no direct with 64 ranks");
+}
+
 /* eager where it can be, else nothing is refused */
 static void test_eager(void)
 {
@@ -532,6 +564,7 @@ int main(void)
 	RUN(test_candidates(), "all candidates are right");
 	RUN(test_measured(), "built-in model: what was measured");
 	RUN(test_precedence(), "table before algorithms before model");
+	RUN(test_links(), "many ranks: no needless links");
 	RUN(test_eager(), "HCOMM_PROTO=eager cuts messages");
 	RUN(test_correction(), "measured times correct the model");
 	RUN(test_speed(), "a decision takes less than 20 us");
