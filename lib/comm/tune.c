@@ -156,8 +156,11 @@ static hcommResult_t settle(struct hcomm_comm *comm, struct hcomm_trial *trial)
 
 	ret = hcomm_op_wait(trial->agree);
 	trial->agree = NULL;
-	if (ret)
+	if (ret) {
+		/* the communicator has failed */
+		trial->settled = true;
 		return ret;
+	}
 	pthread_mutex_lock(&comm->lock);
 	trial->winner = t[1] < t[0];
 	for (i = 0; i < 2 && t[0] != UINT64_MAX && t[1] != UINT64_MAX && !ret; i++) {
@@ -185,7 +188,8 @@ hcommResult_t hcomm_tune_step(struct hcomm_comm *comm,
 {
 	struct hcomm_trial *trial;
 
-	if (!tuned(comm, call->coll, call->count) || call->internal)
+	/* what ranks count alike: blocks of V forms need not be */
+	if (!tuned(comm, call->coll, call->count) || call->internal || call->vector)
 		return HCOMM_SUCCESS;
 	pthread_mutex_lock(&comm->lock);
 	trial = lookup(&comm->trials, call->coll, call->dtype, call->count);
