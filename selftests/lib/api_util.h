@@ -132,12 +132,13 @@ static inline long value(int type, int op, int r, size_t i)
 	}
 }
 
-static inline long reduced(int type, int op, size_t i)
+/* the reduction of ranks 0 to n - 1 */
+static inline long prefix(int type, int op, int n, size_t i)
 {
 	long acc = value(type, op, 0, i), v;
 	int r;
 
-	for (r = 1; r < size; r++) {
+	for (r = 1; r < n; r++) {
 		v = value(type, op, r, i);
 		switch (op) {
 		case hcommBand:
@@ -173,9 +174,14 @@ static inline long reduced(int type, int op, size_t i)
 		}
 	}
 	if (op == hcommAvg)
-		acc /= size;
+		acc /= n;
 	/* one rank: its input, whatever the operation */
 	return acc;
+}
+
+static inline long reduced(int type, int op, size_t i)
+{
+	return prefix(type, op, size, i);
 }
 
 /* the end of a test: its failures on all ranks, told by rank 0 */
