@@ -115,7 +115,7 @@ static void evict(struct hcomm_comm *comm)
 
 	for (; e && comm->cache.count > comm->opts.cache_size; e = newer) {
 		newer = e->newer;
-		if (__atomic_load_n(&e->inflight, __ATOMIC_ACQUIRE))
+		if (e->pins || __atomic_load_n(&e->inflight, __ATOMIC_ACQUIRE))
 			continue;
 		drop(&comm->cache, e);
 		comm->stats.plansEvicted++;

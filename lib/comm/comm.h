@@ -76,6 +76,7 @@ struct hcomm_plan_key {
  * @nslots: slots to bind
  * @max_runs: launches that may be in flight
  * @inflight: launches in flight; atomic, given back by the ring's drain
+ * @pins: persistent requests that keep it
  * @extent: bytes of each slot
  * @written: the slot is written
  */
@@ -89,6 +90,7 @@ struct hcomm_entry {
 	uint32_t nslots;
 	uint32_t max_runs;
 	uint32_t inflight;
+	uint32_t pins;
 	uint64_t extent[3];
 	bool written[3];
 };
@@ -292,7 +294,7 @@ void hcomm_flow_undo(struct hcomm_comm *comm, uint32_t peer, bool send,
  * @count: elements; P2P: bytes; V form: of this rank's block where only the root
  *	knows all, else 0
  * @in_place: the plan reads its input from slot 1
- * @internal: of the library's own: not tuned
+ * @internal: of the library's own, or persistent: not tuned
  * @vector: V form
  * @gaps: bytes between the blocks of @recv are not the call's: no copy
  * @arrays: of a V form, what this rank knows
@@ -328,7 +330,18 @@ hcommResult_t hcomm_op_start(struct hcomm_comm *comm,
 			     hcommRequest_t *req);
 /* is it complete? */
 bool hcomm_op_test(hcommRequest_t req);
-/* wait, finish, free */
+/* wait, finish, free; a persistent request becomes inactive instead */
 hcommResult_t hcomm_op_wait(hcommRequest_t req);
+
+/* ---------------------------------------------------------------- persist.c */
+
+/* plan and bind only; @req must be given to hcomm_op_free() */
+hcommResult_t hcomm_op_init(struct hcomm_comm *comm,
+			    const struct hcomm_call_args *call, hcommRequest_t *req);
+bool hcomm_op_persistent(hcommRequest_t req);
+/* launch a persistent request */
+hcommResult_t hcomm_op_again(hcommRequest_t req);
+/* the end of a persistent request, which is not active */
+hcommResult_t hcomm_op_free(hcommRequest_t req);
 
 #endif /* HCOMM_COMM_H */

@@ -91,7 +91,8 @@ static hcommResult_t bind_all(struct hcomm_request *r,
 	uint32_t i;
 
 	for (i = 0; i < r->entry->nslots && !ret; i++)
-		ret = bind_slot(r, i, user[i], !(call->gaps && i == HCOMM_SLOT_RECV));
+		ret = bind_slot(r, i, user[i], !r->again &&
+				!(call->gaps && i == HCOMM_SLOT_RECV));
 	if (ret) {
 		unbind(r, false);
 		hcomm_error_prefix("%s: ", call->name);
@@ -110,6 +111,17 @@ static void uncount(struct hcomm_request *r)
 {
 	__atomic_sub_fetch(&r->entry->inflight, 1, __ATOMIC_RELEASE);
 	__atomic_sub_fetch(&r->comm->inflight, 1, __ATOMIC_RELEASE);
+}
+
+/* comm locked: is there room for a call more?  Then it is counted */
+static bool count_in(struct hcomm_request *r)
+{
+	if (load_count(&r->comm->inflight) >= r->comm->opts.max_runs ||
+	    load_count(&r->entry->inflight) >= r->entry->max_runs)
+		return false;
+	__atomic_add_fetch(&r->comm->inflight, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&r->entry->inflight, 1, __ATOMIC_RELAXED);
+	return true;
 }
 
 static hcommResult_t busy(const struct hcomm_comm *comm,
@@ -213,7 +225,7 @@ static hcommResult_t reserve(struct hcomm_request *r,
 {
 	struct hcomm_comm *comm = r->comm;
 	struct hcomm_plan_key key;
-	struct hcomm_entry *e;
+	struct hcomm_entry *e = NULL;
 	hcommResult_t ret;
 	int err = 0;
 
@@ -222,11 +234,8 @@ static hcommResult_t reserve(struct hcomm_request *r,
 		ret = fill_key(r, call, &key);
 		if (!ret)
 			ret = hcomm_cache_get(comm, &key, &call->arrays, &e);
-		if (!ret && load_count(&comm->inflight) < comm->opts.max_runs &&
-		    load_count(&e->inflight) < e->max_runs) {
-			__atomic_add_fetch(&comm->inflight, 1, __ATOMIC_RELAXED);
-			__atomic_add_fetch(&e->inflight, 1, __ATOMIC_RELAXED);
-			r->entry = e;
+		r->entry = e;
+		if (!ret && count_in(r)) {
 			fill_common(r, call, &key);
 			pthread_mutex_unlock(&comm->lock);
 			return HCOMM_SUCCESS;
@@ -239,6 +248,39 @@ static hcommResult_t reserve(struct hcomm_request *r,
 		/* once more after an error: the last one may just have ended */
 		err = hcomm_dev_wait_any();
 	}
+}
+
+hcommResult_t hcomm_request_bind(struct hcomm_request *r)
+{
+	struct hcomm_comm *comm = r->comm;
+	struct hcomm_plan_key key;
+	hcommResult_t ret;
+
+	pthread_mutex_lock(&comm->lock);
+	ret = fill_key(r, r->again, &key);
+	if (!ret)
+		ret = hcomm_cache_get(comm, &key, &r->again->arrays, &r->entry);
+	if (!ret) {
+		r->entry->pins++;
+		fill_common(r, r->again, &key);
+	}
+	pthread_mutex_unlock(&comm->lock);
+	if (ret)
+		return ret;
+	ret = bind_all(r, r->again);
+	if (ret)
+		hcomm_request_release(r);
+	return ret;
+}
+
+void hcomm_request_release(struct hcomm_request *r)
+{
+	unbind(r, false);
+	pthread_mutex_lock(&r->comm->lock);
+	/* plans end with their communicator */
+	if (r->comm->magic)
+		r->entry->pins--;
+	pthread_mutex_unlock(&r->comm->lock);
 }
 
 /* -------------------------------------------------------------------- launch */
@@ -340,6 +382,24 @@ static hcommResult_t launch(struct hcomm_request *r,
 	return hcomm_comm_error(r->comm, err, call->name);
 }
 
+hcommResult_t hcomm_request_relaunch(struct hcomm_request *r)
+{
+	struct hcomm_comm *comm = r->comm;
+	hcommResult_t ret;
+	bool room;
+
+	pthread_mutex_lock(&comm->lock);
+	room = count_in(r);
+	pthread_mutex_unlock(&comm->lock);
+	if (!room)
+		return busy(comm, r->entry, r->name);
+	memset(&r->run, 0, sizeof(r->run));
+	ret = launch(r, r->again, 0);
+	if (ret)
+		uncount(r);
+	return ret;
+}
+
 hcommResult_t hcomm_request_prepare(struct hcomm_comm *comm, struct hcomm_request *r,
 				    const struct hcomm_call_args *call, bool wait)
 {
@@ -425,7 +485,7 @@ hcommResult_t hcomm_op_start(struct hcomm_comm *comm,
 bool hcomm_op_test(hcommRequest_t r)
 {
 	for (; r; r = r->more) {
-		if (!hcomm_dev_poll(&r->run))
+		if ((!r->again || r->active) && !hcomm_dev_poll(&r->run))
 			return false;
 	}
 	return true;
@@ -437,10 +497,17 @@ static hcommResult_t wait_one(struct hcomm_request *r)
 	hcommResult_t ret;
 	int err;
 
+	if (r->again && !r->active)
+		return HCOMM_SUCCESS;
 	err = hcomm_dev_wait(&r->run);
 	/* it is in flight still: its memory must stay */
 	if (err)
 		return hcomm_fail_errno(err, "%s: waiting", r->name);
+	if (r->again) {
+		r->active = false;
+		return r->run.status ?
+		       hcomm_comm_error(comm, -r->run.status, r->name) : HCOMM_SUCCESS;
+	}
 	ret = finish(r);
 	free(r);
 	hcomm_comm_put(comm);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A call in flight, shared by what launches one and what launches many. */
+/*
+ * A call in flight, shared by what launches one, what launches many, and what
+ * launches one many times.
+ */
 #ifndef HCOMM_REQUEST_H
 #define HCOMM_REQUEST_H
 
@@ -34,6 +37,8 @@ struct hcomm_binding {
  * @bound: buffers by slot
  * @slots: what the kernel is told about them
  * @more: the next call of a group that has one request, or NULL
+ * @again: the call of a persistent request, which owns it; NULL: it is made once
+ * @active: persistent: launched and not yet waited for
  */
 struct hcomm_request {
 	struct hcomm_run run;
@@ -47,6 +52,8 @@ struct hcomm_request {
 	struct hcomm_binding bound[3];
 	struct hcomm_slot slots[3];
 	struct hcomm_request *more;
+	struct hcomm_call_args *again;
+	bool active;
 };
 
 /**
@@ -85,5 +92,13 @@ hcommResult_t hcomm_request_number(struct hcomm_request *r,
 /* it was not launched: others first that were numbered later */
 void hcomm_request_unnumber(struct hcomm_request *r, const struct hcomm_call_args *call,
 			    const struct hcomm_number *number);
+
+/* the plan and the buffers of a persistent request, which is cleared but for comm,
+ * name and again; undone by hcomm_request_release() */
+hcommResult_t hcomm_request_bind(struct hcomm_request *r);
+void hcomm_request_release(struct hcomm_request *r);
+
+/* launch a persistent request that is not active */
+hcommResult_t hcomm_request_relaunch(struct hcomm_request *r);
 
 #endif /* HCOMM_REQUEST_H */
