@@ -15,10 +15,12 @@
  * enum hcomm_form - how a call is made
  * @HCOMM_FORM_BLOCKING: launch and wait
  * @HCOMM_FORM_ASYNC: launch, and give a request back
+ * @HCOMM_FORM_INIT: give a persistent request back
  */
 enum hcomm_form {
 	HCOMM_FORM_BLOCKING,
 	HCOMM_FORM_ASYNC,
+	HCOMM_FORM_INIT,
 };
 
 /* the communicator behind a handle, HCOMM_COMM_WORLD too */
@@ -30,6 +32,15 @@ hcommResult_t hcomm_api_sound(hcommComm_t handle, struct hcomm_comm **comm);
 /* check the reduction of a call, whose coll and dtype are set, and put it there */
 hcommResult_t hcomm_api_redop(struct hcomm_comm *comm, hcommRedOp_t op,
 			      struct hcomm_call_args *call);
+
+/* ------------------------------------------------------------------- group.c */
+
+/* does a call of this form go into a group of this thread? */
+bool hcomm_api_grouped(enum hcomm_form form);
+
+/* there it goes */
+hcommResult_t hcomm_api_collect(struct hcomm_comm *comm,
+				const struct hcomm_call_args *call);
 
 /* -------------------------------------------------------------------- args.c */
 

@@ -9,12 +9,15 @@ hcommResult_t hcomm_api_launch(struct hcomm_comm *comm,
 			       const struct hcomm_call_args *call,
 			       enum hcomm_form form, hcommRequest_t *req)
 {
+	if (hcomm_api_grouped(form))
+		return hcomm_api_collect(comm, call);
 	if (form == HCOMM_FORM_BLOCKING)
 		return hcomm_op_run(comm, call);
 	if (!req)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: req is NULL",
 				  call->name);
-	return hcomm_op_start(comm, call, req);
+	return form == HCOMM_FORM_INIT ? hcomm_op_init(comm, call, req) :
+					 hcomm_op_start(comm, call, req);
 }
 
 hcommResult_t hcomm_api_bad(const char *name, const char *what, long long value,

@@ -13,8 +13,10 @@ static hcommResult_t p2p(struct hcomm_call_args *call, size_t n, int peer, int t
 	ret = hcomm_api_sound(handle, &comm);
 	if (ret)
 		return ret;
-	if (peer < 0 || (uint32_t)peer >= comm->nranks ||
-	    (uint32_t)peer == comm->rank)
+	if (peer < 0 || (uint32_t)peer >= comm->nranks)
+		return hcomm_api_bad(call->name, which, peer, "a rank");
+	/* in a group there is the other end, too */
+	if ((uint32_t)peer == comm->rank && !hcomm_api_grouped(form))
 		return hcomm_api_bad(call->name, which, peer, "a rank other than this one");
 	if (tag < 0 || tag > HCOMM_MAX_TAG)
 		return hcomm_api_bad(call->name, "tag", tag, "0 to HCOMM_MAX_TAG");
@@ -29,6 +31,7 @@ static hcommResult_t p2p(struct hcomm_call_args *call, size_t n, int peer, int t
 	call->root = sends ? comm->rank : (uint32_t)peer;
 	call->peer = sends ? (uint32_t)peer : comm->rank;
 	call->tag = (uint32_t)tag;
+	call->sends = sends;
 	call->count = n;
 	return hcomm_api_launch(comm, call, form, req);
 }
@@ -61,6 +64,12 @@ hcommResult_t hcommSendAsync(const void *buf, size_t n, int dst, int tag,
 	return send_to(buf, n, dst, tag, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommSendInit(const void *buf, size_t n, int dst, int tag,
+			    hcommComm_t comm, hcommRequest_t *req)
+{
+	return send_to(buf, n, dst, tag, comm, HCOMM_FORM_INIT, req);
+}
+
 hcommResult_t hcommRecv(void *buf, size_t n, int src, int tag, hcommComm_t comm)
 {
 	return recv_from(buf, n, src, tag, comm, HCOMM_FORM_BLOCKING, NULL);
@@ -70,4 +79,10 @@ hcommResult_t hcommRecvAsync(void *buf, size_t n, int src, int tag,
 			     hcommComm_t comm, hcommRequest_t *req)
 {
 	return recv_from(buf, n, src, tag, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommRecvInit(void *buf, size_t n, int src, int tag, hcommComm_t comm,
+			    hcommRequest_t *req)
+{
+	return recv_from(buf, n, src, tag, comm, HCOMM_FORM_INIT, req);
 }

@@ -46,6 +46,19 @@ char *hcomm_error_text(void);
 void hcomm_error_prefix(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
+/**
+ * struct hcomm_first_error - the first error since somebody began to watch
+ * @result: code, HCOMM_SUCCESS: none
+ * @text: it in words
+ */
+struct hcomm_first_error {
+	hcommResult_t result;
+	char text[HCOMM_ERROR_TEXT];
+};
+
+/* write this thread's next error down, too; NULL: no more.  Return: who watched */
+struct hcomm_first_error *hcomm_error_watch(struct hcomm_first_error *first);
+
 /* errno as text, thread safe */
 const char *hcomm_strerror(int err);
 

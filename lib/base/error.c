@@ -33,6 +33,7 @@ static const char *const error_strings[] = {
 };
 
 static __thread char last_error[HCOMM_ERROR_TEXT];
+static __thread struct hcomm_first_error *watcher;
 
 const char *hcommGetErrorString(hcommResult_t result)
 {
@@ -64,9 +65,21 @@ hcommResult_t hcomm_fail(hcommResult_t result, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	memcpy(last_error, text, sizeof(text));
+	if (watcher && !watcher->result) {
+		watcher->result = result;
+		memcpy(watcher->text, text, sizeof(text));
+	}
 	hcomm_log(HCOMM_LOG_ERROR, "error: %s: %s", hcommGetErrorString(result),
 		  last_error);
 	return result;
+}
+
+struct hcomm_first_error *hcomm_error_watch(struct hcomm_first_error *first)
+{
+	struct hcomm_first_error *before = watcher;
+
+	watcher = first;
+	return before;
 }
 
 hcommResult_t hcomm_fail_errno(int err, const char *fmt, ...)

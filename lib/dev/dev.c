@@ -55,11 +55,12 @@ const struct hcomm_info *hcomm_dev_info(void)
 
 int hcomm_dev_ioctl(unsigned long cmd, void *arg)
 {
-	int err;
+	int again = cmd == HCOMM_LAUNCH ? EAGAIN : EINTR, err;
 
+	/* who launches many goes on where it was */
 	do {
 		err = ioctl(hcomm_dev.fd, cmd, arg) ? errno : 0;
-	} while (err == (cmd == HCOMM_LAUNCH ? EAGAIN : EINTR));
+	} while (err == again && cmd != HCOMM_LAUNCH_BATCH);
 	return err;
 }
 

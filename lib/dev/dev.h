@@ -58,7 +58,7 @@ const struct hcomm_info *hcomm_dev_info(void);
 
 /*
  * One ioctl; the size member is set by the caller.  Return: 0 or a positive
- * errno; EINTR is tried again except by LAUNCH.
+ * errno; EINTR is tried again except by LAUNCH and LAUNCH_BATCH.
  */
 int hcomm_dev_ioctl(unsigned long cmd, void *arg);
 
@@ -84,6 +84,19 @@ hcommResult_t hcomm_dev_register(const void *addr, uint64_t len, bool read_only,
  * (not launched).
  */
 int hcomm_dev_launch(struct hcomm_launch *arg, struct hcomm_run *run);
+
+/**
+ * hcomm_dev_launch_many - launch, by one call for each HCOMM_MAX_BATCH launches
+ * @args: complete but for size; user_data is the address of a struct hcomm_run
+ *	that is cleared but for its counters
+ * @count: how many
+ * @wait: wait for them, most often
+ * @done: out: how many were launched
+ *
+ * Return: 0, or the positive errno of launch @done.
+ */
+int hcomm_dev_launch_many(struct hcomm_launch *args, uint32_t count, bool wait,
+			  uint32_t *done);
 
 /* is it done? drains the ring if nobody else does */
 bool hcomm_dev_poll(struct hcomm_run *run);

@@ -171,3 +171,34 @@ int hcomm_dev_launch(struct hcomm_launch *arg, struct hcomm_run *run)
 		err = 0;
 	return err ? err : hcomm_dev_wait(run);
 }
+
+int hcomm_dev_launch_many(struct hcomm_launch *args, uint32_t count, bool wait,
+			  uint32_t *done)
+{
+	struct hcomm_launch_batch arg;
+	uint32_t i, n;
+	int err;
+
+	for (i = 0; i < count; i++)
+		args[i].size = sizeof(args[i]);
+	*done = 0;
+	while (*done < count) {
+		n = count - *done < HCOMM_MAX_BATCH ? count - *done : HCOMM_MAX_BATCH;
+		arg = (struct hcomm_launch_batch){
+			.size = sizeof(arg),
+			.flags = wait && *done + n == count ? HCOMM_LAUNCH_WAIT : 0,
+			.count = n,
+			.launch_size = sizeof(*args),
+			.launches = (uintptr_t)(args + *done),
+		};
+		err = hcomm_dev_ioctl(HCOMM_LAUNCH_BATCH, &arg);
+		*done += arg.out_done;
+		/* the ring is full: make room */
+		if (err == EBUSY && !hcomm_dev_wait_any())
+			continue;
+		/* a signal, before a launch or during the wait */
+		if (err && err != EAGAIN && err != EINTR)
+			return err;
+	}
+	return 0;
+}

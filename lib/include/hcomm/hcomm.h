@@ -162,7 +162,10 @@ typedef enum {
 /** typedef hcommComm_t - a communicator; owned by who created it */
 typedef struct hcomm_comm *hcommComm_t;
 
-/** typedef hcommRequest_t - a call in flight; ends by hcommWait() or hcommTest() */
+/**
+ * typedef hcommRequest_t - a call in flight, which ends by hcommWait() or hcommTest(),
+ * or a persistent request, which ends by hcommRequestFree()
+ */
 typedef struct hcomm_request *hcommRequest_t;
 
 /** typedef hcommMem_t - a registration made by hcommMemRegister() */
@@ -459,7 +462,7 @@ hcommResult_t hcommMemDeregister(hcommMem_t mem);
  * hcommSend - send a message
  * @buf: message
  * @n: bytes
- * @dst: receiving rank, not this one
+ * @dst: receiving rank, not this one but in a group
  * @tag: 0 to HCOMM_MAX_TAG; messages of one tag are received in order
  * @comm: communicator
  *
@@ -475,12 +478,94 @@ hcommResult_t hcommSend(const void *buf, size_t n, int dst, int tag,
  * hcommRecv - receive a message
  * @buf: where to
  * @n: bytes, equal to what the sender sends
- * @src: sending rank, not this one
+ * @src: sending rank, not this one but in a group
  * @tag: 0 to HCOMM_MAX_TAG
  * @comm: communicator
  */
 hcommResult_t hcommRecv(void *buf, size_t n, int src, int tag,
 			hcommComm_t comm);
+
+/**
+ * hcommSendRecv - send a message and receive one at the same time
+ * @sendbuf: message; must not overlap @recvbuf
+ * @n: its bytes
+ * @dst: receiving rank; may be this one, if @src is, too, and both tags are equal
+ * @sendtag: tag of the message sent
+ * @recvbuf: where to
+ * @m: bytes to receive
+ * @src: sending rank
+ * @recvtag: tag of the message received
+ * @comm: communicator
+ *
+ * As hcommSend() and hcommRecv() in a group: neither waits for the other.
+ */
+hcommResult_t hcommSendRecv(const void *sendbuf, size_t n, int dst, int sendtag,
+			    void *recvbuf, size_t m, int src, int recvtag,
+			    hcommComm_t comm);
+
+/** typedef hcommP2pOp_t - direction of a message of hcommBatchSendRecv() */
+typedef enum {
+	hcommP2pSend = 0,
+	hcommP2pRecv = 1
+} hcommP2pOp_t;
+
+/**
+ * struct hcommP2p_t - a message of hcommBatchSendRecv()
+ * @op: direction
+ * @buf: message, or where to
+ * @bytes: its length
+ * @peer: the other rank
+ * @tag: 0 to HCOMM_MAX_TAG
+ */
+typedef struct {
+	hcommP2pOp_t op;
+	void *buf;
+	size_t bytes;
+	int peer;
+	int tag;
+} hcommP2p_t;
+
+/**
+ * hcommBatchSendRecv - send and receive many messages together
+ * @ops: messages; those of one direction, peer and tag in their order
+ * @count: how many, may be 0
+ * @comm: communicator
+ *
+ * As hcommSend() and hcommRecv() in a group.
+ */
+hcommResult_t hcommBatchSendRecv(const hcommP2p_t *ops, int count, hcommComm_t comm);
+
+/* --------------------------------------------------------------------- groups */
+
+/**
+ * hcommGroupStart - begin to collect calls
+ *
+ * Until the hcommGroupEnd() that belongs to it, this thread's blocking calls
+ * (messages and collectives, of one or several communicators) only check their
+ * arguments, and are done by hcommGroupEnd(); all of them go out together, by one
+ * system call if they are not more than 64.  None waits for another, so a group may
+ * send first on both ranks, and a call must not use what another receives.
+ * Collectives of one communicator keep the order that all ranks must have; which of
+ * their calls ranks put into groups is up to each.
+ *
+ * In a group a rank may send to itself, if the same group receives that, too.
+ *
+ * Groups may be nested: the outermost one ends them all.  All other functions do
+ * at once what they do, in a group, too.
+ */
+hcommResult_t hcommGroupStart(void);
+
+/**
+ * hcommGroupEnd - do what was collected, and wait for all of it
+ *
+ * Errors: HCOMM_ERR_INVALID_USAGE (no group, or a message to this rank itself
+ * lacks its other end); the first error of any call since hcommGroupStart();
+ * HCOMM_ERR_BUSY (the calls on one communicator, with those in flight, are more
+ * than it allows (maxRuns)): then nothing was done.  Else the first error of the
+ * calls when all of them are over; those on other communicators than one that
+ * fails are done.
+ */
+hcommResult_t hcommGroupEnd(void);
 
 /* ---------------------------------------------------------------- collectives */
 
@@ -755,6 +840,11 @@ hcommResult_t hcommSendAsync(const void *buf, size_t n, int dst, int tag,
 			     hcommComm_t comm, hcommRequest_t *req);
 hcommResult_t hcommRecvAsync(void *buf, size_t n, int src, int tag,
 			     hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommSendRecvAsync(const void *sendbuf, size_t n, int dst, int sendtag,
+				 void *recvbuf, size_t m, int src, int recvtag,
+				 hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommBatchSendRecvAsync(const hcommP2p_t *ops, int count,
+				      hcommComm_t comm, hcommRequest_t *req);
 hcommResult_t hcommAllReduceAsync(const void *send, void *recv, size_t count,
 				  hcommDataType_t dtype, hcommRedOp_t op,
 				  hcommComm_t comm, hcommRequest_t *req);
@@ -812,7 +902,8 @@ hcommResult_t hcommBarrierAsync(hcommComm_t comm, hcommRequest_t *req);
 
 /**
  * hcommWait - wait until a call is complete
- * @req: request, freed and set to NULL; pointing to NULL: returns at once
+ * @req: request, freed and set to NULL; a persistent one stays, and can be started
+ *	again; pointing to NULL, or not in flight: returns at once
  *
  * Return: the result of the call.
  */
@@ -820,7 +911,7 @@ hcommResult_t hcommWait(hcommRequest_t *req);
 
 /**
  * hcommTest - is a call complete?
- * @req: request; freed and set to NULL if it is complete
+ * @req: request; freed and set to NULL if it is complete, as by hcommWait()
  * @done: out: 1 if it is complete (or @req points to NULL), else 0
  *
  * Return: the result of the call if it is complete, else HCOMM_SUCCESS.
@@ -830,11 +921,107 @@ hcommResult_t hcommTest(hcommRequest_t *req, int *done);
 /**
  * hcommWaitAll - wait until calls are complete
  * @count: number of requests, may be 0
- * @reqs: requests, all freed and set to NULL
+ * @reqs: requests, all freed and set to NULL, as by hcommWait()
  *
  * Return: the first error in the order of @reqs, else HCOMM_SUCCESS.
  */
 hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs);
+
+/* ----------------------------------------------------------------- persistent */
+
+/*
+ * The same calls to be made many times: all that can be done once is done by
+ * hcomm<Name>Init(), and hcommStart() only launches.  All ranks must make these
+ * calls in the same order as their collectives; nothing is communicated but where
+ * links are made.  Buffers are pinned, whatever their size, and must stay mapped
+ * until hcommRequestFree(); arrays of counts are looked at only here.  Requests must
+ * be freed before their communicator is destroyed.  The planner keeps to what it
+ * chose here.
+ */
+hcommResult_t hcommSendInit(const void *buf, size_t n, int dst, int tag,
+			    hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommRecvInit(void *buf, size_t n, int src, int tag, hcommComm_t comm,
+			    hcommRequest_t *req);
+hcommResult_t hcommAllReduceInit(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, hcommRedOp_t op,
+				 hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommBroadcastInit(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, int root, hcommComm_t comm,
+				 hcommRequest_t *req);
+hcommResult_t hcommBcastInit(void *buf, size_t count, hcommDataType_t dtype, int root,
+			     hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommReduceInit(const void *send, void *recv, size_t count,
+			      hcommDataType_t dtype, hcommRedOp_t op, int root,
+			      hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommReduceScatterInit(const void *send, void *recv, size_t count,
+				     hcommDataType_t dtype, hcommRedOp_t op,
+				     hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommAllGatherInit(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, hcommComm_t comm,
+				 hcommRequest_t *req);
+hcommResult_t hcommGatherInit(const void *send, void *recv, size_t count,
+			      hcommDataType_t dtype, int root, hcommComm_t comm,
+			      hcommRequest_t *req);
+hcommResult_t hcommScatterInit(const void *send, void *recv, size_t count,
+			       hcommDataType_t dtype, int root, hcommComm_t comm,
+			       hcommRequest_t *req);
+hcommResult_t hcommAlltoAllInit(const void *send, void *recv, size_t count,
+				hcommDataType_t dtype, hcommComm_t comm,
+				hcommRequest_t *req);
+hcommResult_t hcommScanInit(const void *send, void *recv, size_t count,
+			    hcommDataType_t dtype, hcommRedOp_t op, hcommComm_t comm,
+			    hcommRequest_t *req);
+hcommResult_t hcommExscanInit(const void *send, void *recv, size_t count,
+			      hcommDataType_t dtype, hcommRedOp_t op,
+			      hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommAllGatherVInit(const void *send, void *recv, const size_t *counts,
+				  const size_t *displs, hcommDataType_t dtype,
+				  hcommComm_t comm, hcommRequest_t *req);
+hcommResult_t hcommReduceScatterVInit(const void *send, void *recv,
+				      const size_t *counts, hcommDataType_t dtype,
+				      hcommRedOp_t op, hcommComm_t comm,
+				      hcommRequest_t *req);
+hcommResult_t hcommGatherVInit(const void *send, size_t count, void *recv,
+			       const size_t *counts, const size_t *displs,
+			       hcommDataType_t dtype, int root, hcommComm_t comm,
+			       hcommRequest_t *req);
+hcommResult_t hcommScatterVInit(const void *send, const size_t *counts,
+				const size_t *displs, void *recv, size_t count,
+				hcommDataType_t dtype, int root, hcommComm_t comm,
+				hcommRequest_t *req);
+hcommResult_t hcommAlltoAllVInit(const void *send, const size_t *sendCounts,
+				 const size_t *sendDispls, void *recv,
+				 const size_t *recvCounts, const size_t *recvDispls,
+				 hcommDataType_t dtype, hcommComm_t comm,
+				 hcommRequest_t *req);
+hcommResult_t hcommBarrierInit(hcommComm_t comm, hcommRequest_t *req);
+
+/**
+ * hcommStart - make the call of a persistent request
+ * @req: request that is not in flight
+ *
+ * As an Async call: buffers must not be used until hcommWait() or hcommTest() say
+ * that it is complete; then it may be started again.  Requests of collectives are
+ * started in the same order on all ranks, also as to other collectives.  Errors:
+ * HCOMM_ERR_INVALID_USAGE (it is in flight), HCOMM_ERR_BUSY.
+ */
+hcommResult_t hcommStart(hcommRequest_t req);
+
+/**
+ * hcommStartAll - start persistent requests in their order
+ * @count: number of requests, may be 0
+ * @reqs: requests
+ *
+ * Return: as hcommStart(); after an error, those before it are in flight and those
+ * behind it are not.
+ */
+hcommResult_t hcommStartAll(int count, const hcommRequest_t *reqs);
+
+/**
+ * hcommRequestFree - end a persistent request
+ * @req: request that is not in flight, set to NULL; pointing to NULL: nothing
+ */
+hcommResult_t hcommRequestFree(hcommRequest_t *req);
 
 /* ----------------------------------------------------------------- statistics */
 
