@@ -47,6 +47,13 @@ hcommResult_t hcommBroadcastAsync(const void *send, void *recv, size_t count,
 	return broadcast(send, recv, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommBroadcastInit(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, int root, hcommComm_t comm,
+				 hcommRequest_t *req)
+{
+	return broadcast(send, recv, count, dtype, root, comm, HCOMM_FORM_INIT, req);
+}
+
 hcommResult_t hcommBcast(void *buf, size_t count, hcommDataType_t dtype, int root,
 			 hcommComm_t comm)
 {
@@ -57,6 +64,12 @@ hcommResult_t hcommBcastAsync(void *buf, size_t count, hcommDataType_t dtype,
 			      int root, hcommComm_t comm, hcommRequest_t *req)
 {
 	return broadcast(buf, buf, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommBcastInit(void *buf, size_t count, hcommDataType_t dtype, int root,
+			     hcommComm_t comm, hcommRequest_t *req)
+{
+	return broadcast(buf, buf, count, dtype, root, comm, HCOMM_FORM_INIT, req);
 }
 
 static hcommResult_t barrier(hcommComm_t handle, enum hcomm_form form, hcommRequest_t *req)
@@ -78,4 +91,9 @@ hcommResult_t hcommBarrier(hcommComm_t comm)
 hcommResult_t hcommBarrierAsync(hcommComm_t comm, hcommRequest_t *req)
 {
 	return barrier(comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommBarrierInit(hcommComm_t comm, hcommRequest_t *req)
+{
+	return barrier(comm, HCOMM_FORM_INIT, req);
 }

@@ -41,6 +41,13 @@ hcommResult_t hcommAllGatherAsync(const void *send, void *recv, size_t count,
 	return all_gather(send, recv, count, dtype, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommAllGatherInit(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, hcommComm_t comm,
+				 hcommRequest_t *req)
+{
+	return all_gather(send, recv, count, dtype, comm, HCOMM_FORM_INIT, req);
+}
+
 /* ------------------------------------------------------------ gather, scatter */
 
 /* the root's buffers: one block, and all of them; @all_bytes is 0 elsewhere */
@@ -101,6 +108,13 @@ hcommResult_t hcommGatherAsync(const void *send, void *recv, size_t count,
 	return gather(send, recv, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommGatherInit(const void *send, void *recv, size_t count,
+			      hcommDataType_t dtype, int root, hcommComm_t comm,
+			      hcommRequest_t *req)
+{
+	return gather(send, recv, count, dtype, root, comm, HCOMM_FORM_INIT, req);
+}
+
 static hcommResult_t scatter(const void *send, void *recv, size_t count,
 			     hcommDataType_t dtype, int root, hcommComm_t handle,
 			     enum hcomm_form form, hcommRequest_t *req)
@@ -142,6 +156,13 @@ hcommResult_t hcommScatterAsync(const void *send, void *recv, size_t count,
 	return scatter(send, recv, count, dtype, root, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommScatterInit(const void *send, void *recv, size_t count,
+			       hcommDataType_t dtype, int root, hcommComm_t comm,
+			       hcommRequest_t *req)
+{
+	return scatter(send, recv, count, dtype, root, comm, HCOMM_FORM_INIT, req);
+}
+
 /* ----------------------------------------------------------------- all to all */
 
 static hcommResult_t all_to_all(const void *send, void *recv, size_t count,
@@ -177,4 +198,11 @@ hcommResult_t hcommAlltoAllAsync(const void *send, void *recv, size_t count,
 				 hcommRequest_t *req)
 {
 	return all_to_all(send, recv, count, dtype, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommAlltoAllInit(const void *send, void *recv, size_t count,
+				hcommDataType_t dtype, hcommComm_t comm,
+				hcommRequest_t *req)
+{
+	return all_to_all(send, recv, count, dtype, comm, HCOMM_FORM_INIT, req);
 }

@@ -41,6 +41,13 @@ hcommResult_t hcommAllReduceAsync(const void *send, void *recv, size_t count,
 	return all_reduce(send, recv, count, dtype, op, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommAllReduceInit(const void *send, void *recv, size_t count,
+				 hcommDataType_t dtype, hcommRedOp_t op,
+				 hcommComm_t comm, hcommRequest_t *req)
+{
+	return all_reduce(send, recv, count, dtype, op, comm, HCOMM_FORM_INIT, req);
+}
+
 static hcommResult_t reduce(const void *send, void *recv, size_t count,
 			    hcommDataType_t dtype, hcommRedOp_t op, int root,
 			    hcommComm_t handle, enum hcomm_form form, hcommRequest_t *req)
@@ -89,6 +96,13 @@ hcommResult_t hcommReduceAsync(const void *send, void *recv, size_t count,
 	return reduce(send, recv, count, dtype, op, root, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommReduceInit(const void *send, void *recv, size_t count,
+			      hcommDataType_t dtype, hcommRedOp_t op, int root,
+			      hcommComm_t comm, hcommRequest_t *req)
+{
+	return reduce(send, recv, count, dtype, op, root, comm, HCOMM_FORM_INIT, req);
+}
+
 static hcommResult_t reduce_scatter(const void *send, void *recv, size_t count,
 				    hcommDataType_t dtype, hcommRedOp_t op,
 				    hcommComm_t handle, enum hcomm_form form, hcommRequest_t *req)
@@ -133,4 +147,11 @@ hcommResult_t hcommReduceScatterAsync(const void *send, void *recv, size_t count
 				      hcommComm_t comm, hcommRequest_t *req)
 {
 	return reduce_scatter(send, recv, count, dtype, op, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommReduceScatterInit(const void *send, void *recv, size_t count,
+				     hcommDataType_t dtype, hcommRedOp_t op,
+				     hcommComm_t comm, hcommRequest_t *req)
+{
+	return reduce_scatter(send, recv, count, dtype, op, comm, HCOMM_FORM_INIT, req);
 }

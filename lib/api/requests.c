@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Requests: waiting for calls in flight. */
+/* Requests: waiting for calls in flight, starting persistent ones. */
 #include <string.h>
 
 #include "api.h"
@@ -21,7 +21,8 @@ hcommResult_t hcommWait(hcommRequest_t *req)
 	if (ret || !*req)
 		return ret;
 	r = *req;
-	*req = NULL;
+	if (!hcomm_op_persistent(r))
+		*req = NULL;
 	return hcomm_op_wait(r);
 }
 
@@ -59,4 +60,41 @@ hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs)
 	if (first)
 		memcpy(hcomm_error_text(), text, sizeof(text));
 	return first;
+}
+
+hcommResult_t hcommStart(hcommRequest_t req)
+{
+	hcommResult_t ret = hcomm_dev_check_fork();
+
+	if (!ret)
+		ret = need_req(req ? &req : NULL);
+	return ret ? ret : hcomm_op_again(req);
+}
+
+hcommResult_t hcommStartAll(int count, const hcommRequest_t *reqs)
+{
+	hcommResult_t ret = HCOMM_SUCCESS;
+	int i;
+
+	if (count < 0 || (count && !reqs))
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "hcommStartAll: count is %d, reqs is %p", count,
+				  (const void *)reqs);
+	for (i = 0; i < count && !ret; i++)
+		ret = hcommStart(reqs[i]);
+	return ret;
+}
+
+hcommResult_t hcommRequestFree(hcommRequest_t *req)
+{
+	hcommResult_t ret = hcomm_dev_check_fork();
+
+	if (!ret)
+		ret = need_req(req);
+	if (ret || !*req)
+		return ret;
+	ret = hcomm_op_free(*req);
+	if (!ret)
+		*req = NULL;
+	return ret;
 }

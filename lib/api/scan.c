@@ -65,6 +65,13 @@ hcommResult_t hcommScanAsync(const void *send, void *recv, size_t count,
 	return inclusive(send, recv, count, dtype, op, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommScanInit(const void *send, void *recv, size_t count,
+			    hcommDataType_t dtype, hcommRedOp_t op, hcommComm_t comm,
+			    hcommRequest_t *req)
+{
+	return inclusive(send, recv, count, dtype, op, comm, HCOMM_FORM_INIT, req);
+}
+
 hcommResult_t hcommExscan(const void *send, void *recv, size_t count,
 			  hcommDataType_t dtype, hcommRedOp_t op, hcommComm_t comm)
 {
@@ -76,4 +83,11 @@ hcommResult_t hcommExscanAsync(const void *send, void *recv, size_t count,
 			     hcommComm_t comm, hcommRequest_t *req)
 {
 	return exclusive(send, recv, count, dtype, op, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommExscanInit(const void *send, void *recv, size_t count,
+			      hcommDataType_t dtype, hcommRedOp_t op,
+			      hcommComm_t comm, hcommRequest_t *req)
+{
+	return exclusive(send, recv, count, dtype, op, comm, HCOMM_FORM_INIT, req);
 }

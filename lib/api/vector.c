@@ -125,6 +125,13 @@ hcommResult_t hcommAllGatherVAsync(const void *send, void *recv, const size_t *c
 	return all_gather(send, recv, counts, displs, dtype, comm, HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommAllGatherVInit(const void *send, void *recv, const size_t *counts,
+				  const size_t *displs, hcommDataType_t dtype,
+				  hcommComm_t comm, hcommRequest_t *req)
+{
+	return all_gather(send, recv, counts, displs, dtype, comm, HCOMM_FORM_INIT, req);
+}
+
 static hcommResult_t reduce_scatter(const void *send, void *recv, const size_t *counts,
 				    hcommDataType_t dtype, hcommRedOp_t op,
 				    hcommComm_t handle, enum hcomm_form form,
@@ -169,6 +176,14 @@ hcommResult_t hcommReduceScatterVAsync(const void *send, void *recv,
 				       hcommRequest_t *req)
 {
 	return reduce_scatter(send, recv, counts, dtype, op, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommReduceScatterVInit(const void *send, void *recv,
+				      const size_t *counts, hcommDataType_t dtype,
+				      hcommRedOp_t op, hcommComm_t comm,
+				      hcommRequest_t *req)
+{
+	return reduce_scatter(send, recv, counts, dtype, op, comm, HCOMM_FORM_INIT, req);
 }
 
 /* --------------------------------------------------- the root knows all counts */
@@ -248,6 +263,15 @@ hcommResult_t hcommGatherVAsync(const void *send, size_t count, void *recv,
 		      HCOMM_FORM_ASYNC, req);
 }
 
+hcommResult_t hcommGatherVInit(const void *send, size_t count, void *recv,
+			       const size_t *counts, const size_t *displs,
+			       hcommDataType_t dtype, int root, hcommComm_t comm,
+			       hcommRequest_t *req)
+{
+	return gather(send, count, recv, counts, displs, dtype, root, comm,
+		      HCOMM_FORM_INIT, req);
+}
+
 static hcommResult_t scatter(const void *send, const size_t *counts,
 			     const size_t *displs, void *recv, size_t count,
 			     hcommDataType_t dtype, int root, hcommComm_t handle,
@@ -291,6 +315,15 @@ hcommResult_t hcommScatterVAsync(const void *send, const size_t *counts,
 {
 	return scatter(send, counts, displs, recv, count, dtype, root, comm,
 		       HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommScatterVInit(const void *send, const size_t *counts,
+				const size_t *displs, void *recv, size_t count,
+				hcommDataType_t dtype, int root, hcommComm_t comm,
+				hcommRequest_t *req)
+{
+	return scatter(send, counts, displs, recv, count, dtype, root, comm,
+		       HCOMM_FORM_INIT, req);
 }
 
 /* ------------------------------------------------------ each knows its own ones */
@@ -374,4 +407,17 @@ hcommResult_t hcommAlltoAllVAsync(const void *send, const size_t *sendCounts,
 	};
 
 	return all_to_all(&x, comm, HCOMM_FORM_ASYNC, req);
+}
+
+hcommResult_t hcommAlltoAllVInit(const void *send, const size_t *sendCounts,
+				 const size_t *sendDispls, void *recv,
+				 const size_t *recvCounts, const size_t *recvDispls,
+				 hcommDataType_t dtype, hcommComm_t comm,
+				 hcommRequest_t *req)
+{
+	struct exchange x = {
+		send, sendCounts, sendDispls, recv, recvCounts, recvDispls, dtype,
+	};
+
+	return all_to_all(&x, comm, HCOMM_FORM_INIT, req);
 }

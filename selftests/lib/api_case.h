@@ -34,7 +34,7 @@ static const char *const case_names[CASE_COLLS] = {
 	"AllGather", "Gather", "Scatter", "AlltoAll",
 };
 
-enum case_form { FORM_BLOCKING, FORM_ASYNC, FORMS };
+enum case_form { FORM_BLOCKING, FORM_ASYNC, FORM_PERSISTENT, FORMS };
 
 /**
  * struct acase - a call
@@ -279,10 +279,25 @@ static inline size_t case_bytes(const struct acase *c, const struct side *side)
 	return end * type_bytes[c->type];
 }
 
-/* one of two forms of the same call */
+/* one of the forms of the same call */
 #define CASE_CALL(name, ...)							\
 	(c->form == FORM_ASYNC ? hcomm##name##Async(__VA_ARGS__, c->comm, &req) :	\
+	 c->form == FORM_PERSISTENT ? hcomm##name##Init(__VA_ARGS__, c->comm, &req) :	\
 				 hcomm##name(__VA_ARGS__, c->comm))
+
+/* what remains of the call */
+static inline hcommResult_t case_finish(const struct acase *c, hcommRequest_t *req)
+{
+	hcommResult_t ret = HCOMM_SUCCESS;
+
+	if (c->form == FORM_PERSISTENT)
+		ret = hcommStart(*req);
+	if (!ret)
+		ret = hcommWait(req);
+	if (!ret && (c->form == FORM_PERSISTENT) != (*req != NULL))
+		FAIL("a request that is waited for is %p", (void *)*req);
+	return ret ? ret : hcommRequestFree(req);
+}
 
 static inline hcommResult_t case_vector(const struct acase *c, struct layout *l,
 					const void *s, void *r)
@@ -323,7 +338,7 @@ static inline hcommResult_t case_vector(const struct acase *c, struct layout *l,
 	/* arrays are not needed any more */
 	memset(l->counts, 0xff, sizeof(l->counts));
 	memset(l->rdispls, 0xff, sizeof(l->rdispls));
-	return ret ? ret : hcommWait(&req);
+	return ret ? ret : case_finish(c, &req);
 }
 
 static inline hcommResult_t case_call(const struct acase *c, const void *s, void *r)
@@ -362,7 +377,7 @@ static inline hcommResult_t case_call(const struct acase *c, const void *s, void
 	default:
 		ret = CASE_CALL(AlltoAll, s, r, c->count, c->type);
 	}
-	return ret ? ret : hcommWait(&req);
+	return ret ? ret : case_finish(c, &req);
 }
 
 static inline void case_text(const struct acase *c, char *text, size_t room)
@@ -372,7 +387,8 @@ static inline void case_text(const struct acase *c, char *text, size_t room)
 		 case_names[c->coll], c->vector ? "V" : "", c->count,
 		 type_names[c->type], c->op, c->root, c->spread, c->gap, c->skew,
 		 c->in_place ? ", in place" : "", c->plain ? ", plain" : "",
-		 c->form == FORM_ASYNC ? ", async" : "");
+		 c->form == FORM_ASYNC ? ", async" :
+		 c->form == FORM_PERSISTENT ? ", persistent" : "");
 }
 
 static inline void case_compare(const struct acase *c, const char *which,
