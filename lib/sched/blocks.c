@@ -29,6 +29,9 @@ void hcomm_blk_reduce(struct hcomm_plan *plan, struct hcomm_blk *b, uint32_t pee
 		b->acc = hcomm_loc(HCOMM_SLOT_SCRATCH, hcomm_plan_scratch(plan, b->len));
 	step = hcomm_plan_recv_reduce(plan, peer, b->acc, b->at, b->len);
 	hcomm_plan_follow(plan, b->made);
+	/* the first result goes where something else was sent from */
+	if (!same_loc(b->at, b->acc))
+		hcomm_plan_follow(plan, b->reader);
 	b->made = step;
 	b->at = b->acc;
 }

@@ -63,6 +63,10 @@ void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
 void hcomm_build_ring_allgather(struct hcomm_plan *plan,
 				const struct hcomm_sched_args *args);
 
+/* elements of the longest block; sections that all blocks of a REDUCE_SCATTER are cut into */
+uint64_t hcomm_longest_block(const struct hcomm_sched_args *args);
+uint32_t hcomm_sections(const struct hcomm_sched_args *args);
+
 /* where the input of a collective is */
 static inline struct hcomm_loc hcomm_input(const struct hcomm_sched_args *args,
 					   uint64_t off)

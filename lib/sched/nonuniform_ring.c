@@ -14,6 +14,9 @@
  * from rank x + d to x + d without its lowest bit.  The rings get shorter and
  * non-uniform as strides grow; near neighbours exchange most.  The allgather goes
  * the other way.
+ *
+ * A ReduceScatter has half of the blocks in scratch memory at a time.  To bound that,
+ * large blocks are done in sections.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +83,6 @@ void hcomm_strides_allgather(struct hcomm_plan *plan, const struct hcomm_team *t
 
 static struct hcomm_blk block(const struct hcomm_sched_args *args, uint32_t i)
 {
-	struct hcomm_loc none = { .slot = HCOMM_NO_SLOT };
 	uint32_t size = hcomm_dtype_bytes(args->dtype);
 	bool own = i == args->rank;
 	uint64_t off, first, len;
@@ -91,11 +93,45 @@ static struct hcomm_blk block(const struct hcomm_sched_args *args, uint32_t i)
 		return hcomm_blk(len, hcomm_input(args, off), hcomm_output(off));
 	}
 	len = hcomm_block(args, i, &off);
-	if (args->coll == HCOMM_COLL_REDUCE_SCATTER)
-		return hcomm_blk(len, hcomm_input(args, off), !own ? none :
-				 hcomm_output(args->in_place ? off : 0));
 	return hcomm_blk(len, own && !args->in_place ? hcomm_input(args, 0) :
 			 hcomm_output(off), hcomm_output(off));
+}
+
+/*
+ * Section @q of a block of a REDUCE_SCATTER; partial results are where those of the
+ * section before were.
+ */
+static struct hcomm_blk section(const struct hcomm_sched_args *args, uint32_t i,
+				uint32_t q, uint32_t nsec, const struct hcomm_blk *before)
+{
+	struct hcomm_loc acc = { .slot = HCOMM_NO_SLOT };
+	uint32_t size = hcomm_dtype_bytes(args->dtype);
+	uint64_t off, first, cnt;
+	struct hcomm_blk blk;
+
+	cnt = hcomm_block(args, i, &off) / size;
+	cnt = hcomm_split(cnt, nsec, q, &first);
+	off += first * size;
+	if (i == args->rank)
+		acc = hcomm_output(args->in_place ? off : first * size);
+	else if (q)
+		acc = before->acc;
+	blk = hcomm_blk(cnt * size, hcomm_input(args, off), acc);
+	if (q && i != args->rank)
+		blk.reader = before->reader;
+	return blk;
+}
+
+static void reduce_scatter(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
+			   const struct hcomm_team *team, struct hcomm_blk *blk)
+{
+	uint32_t nsec = hcomm_sections(args), q, i;
+
+	for (q = 0; q < nsec && !plan->err; q++) {
+		for (i = 0; i < team->n; i++)
+			blk[i] = section(args, i, q, nsec, &blk[i]);
+		hcomm_strides_reduce_scatter(plan, team, blk);
+	}
 }
 
 void hcomm_build_nonuniform_ring(struct hcomm_plan *plan,
@@ -109,12 +145,16 @@ void hcomm_build_nonuniform_ring(struct hcomm_plan *plan,
 		hcomm_plan_fail(plan, -ENOMEM);
 		return;
 	}
+	if (args->coll == HCOMM_COLL_REDUCE_SCATTER) {
+		reduce_scatter(plan, args, &team, blk);
+		goto out;
+	}
 	for (i = 0; i < team.n; i++)
 		blk[i] = block(args, i);
-	if (args->coll != HCOMM_COLL_ALLGATHER)
+	if (args->coll == HCOMM_COLL_ALLREDUCE)
 		hcomm_strides_reduce_scatter(plan, &team, blk);
-	if (args->coll != HCOMM_COLL_REDUCE_SCATTER)
-		hcomm_strides_allgather(plan, &team, blk);
+	hcomm_strides_allgather(plan, &team, blk);
 	hcomm_blk_settle(plan, &blk[team.me]);
+out:
 	free(blk);
 }

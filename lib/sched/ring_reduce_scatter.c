@@ -13,7 +13,6 @@
 
 #include "builders.h"
 
-#define SECTION_CHUNKS	16	/* chunks of a block in one section */
 #define BUFFERS		3
 
 /* what a channel keeps between rounds */
@@ -23,30 +22,6 @@ struct channel {
 	uint32_t made;			/* what produced the block to send next */
 	uint32_t used;			/* buffers filled so far */
 };
-
-/* the longest block, which tells how many sections all are cut into */
-static uint64_t longest(const struct hcomm_sched_args *args)
-{
-	uint64_t most = args->count;
-	uint32_t i;
-
-	for (i = 0; args->counts && i < args->nranks; i++) {
-		if (!i || args->counts[i] > most)
-			most = args->counts[i];
-	}
-	return most;
-}
-
-static uint32_t sections(const struct hcomm_sched_args *args, uint64_t most)
-{
-	uint64_t block = most * hcomm_dtype_bytes(args->dtype);
-	uint64_t want = block / ((uint64_t)args->chunk_size * SECTION_CHUNKS) + 1;
-	uint64_t fit = HCOMM_MAX_STEPS / 2 / (args->nranks * (uint64_t)args->channels);
-
-	if (want > fit)
-		want = fit;
-	return want ? want : 1;
-}
 
 /* a channel's piece of a section of a block: where it is in the input */
 static uint64_t piece(const struct hcomm_sched_args *args, uint32_t block,
@@ -103,8 +78,8 @@ void hcomm_build_ring_reduce_scatter(struct hcomm_plan *plan,
 				     const struct hcomm_sched_args *args)
 {
 	uint32_t n = args->nranks, nch = args->channels;
-	uint64_t most = longest(args), first, max;
-	uint32_t nsec = sections(args, most), q, s, c, i;
+	uint64_t most = hcomm_longest_block(args), first, max;
+	uint32_t nsec = hcomm_sections(args), q, s, c, i;
 	struct channel *ch;
 
 	ch = calloc(nch, sizeof(*ch));

@@ -550,6 +550,14 @@ static void test_size(void)
 	}
 	ok(scratch <= 16u << 20, "scratch of a 4 GiB ReduceScatter: %llu bytes",
 	   (unsigned long long)scratch);
+	a.algo = HCOMM_ALGO_NONUNIFORM_RING;
+	scratch = ~0ull;
+	if (!hcomm_sched_build(&a, &plan)) {
+		scratch = hcomm_plan_scratch_size(plan);
+		hcomm_plan_free(plan);
+	}
+	ok(scratch <= 16u << 20, "and by rings of growing stride: %llu bytes",
+	   (unsigned long long)scratch);
 }
 
 /* arguments: the most ranks; part of an algorithm's name */
