@@ -4,7 +4,7 @@
  *
  * A message of b bytes over a hop takes
  *
- *  eager	L + o + b/W + b/R
+ *  eager	L + o + b/W + b/R + b/C		(C: the sender copies it out)
  *  direct	L + o + b/R			(local links, above the eager size; and
  *						1.5 o for each further chunk)
  *  write	[L + o +] L + o + b/W + c/R	(the grant is hidden where the
@@ -111,7 +111,8 @@ static inline double message(struct hcomm_cost *c, struct hcomm_hop h, double b,
 
 	note_message(c, b);
 	if (is_eager(c, b))
-		return start + b * (wire(c, h) + byte_work(c, h, b, reduce));
+		return start + b * (wire(c, h) + byte_work(c, h, b, reduce) +
+				    1 / c->m->copy_rate);
 	if (h.cls == HCOMM_LINK_LOCAL)
 		return start + b * byte_work(c, h, b, reduce) +
 		       (hcomm_pieces(b, chunk) - 1) * 1.5 * l->overhead;
@@ -128,7 +129,7 @@ static inline double cpu_busy(const struct hcomm_cost *c, struct hcomm_hop h,
 	double chunks = hcomm_pieces(b, c->lim->chunk_size);
 
 	if (is_eager(c, b))
-		return o + b * byte_work(c, h, b, reduce);
+		return o + b * (byte_work(c, h, b, reduce) + 1 / c->m->copy_rate);
 	/* RTS and FIN, or GRANT, notification and completion, taken in batches */
 	return chunks * (h.cls == HCOMM_LINK_LOCAL ? 1.5 : 2) * o +
 	       b * byte_work(c, h, b, reduce);

@@ -129,6 +129,14 @@ static void add(struct field *f, const struct hcomm_candidate *cand)
 	f->out[i] = d;
 }
 
+/* bytes that a rank hands on at a time round a ring */
+static uint64_t ring_block(const struct field *f)
+{
+	if (f->call.coll == HCOMM_COLL_ALLREDUCE)
+		return f->call.bytes / f->args->nranks;
+	return f->call.bytes;
+}
+
 /*
  * Channels: few, and under HCOMM_PROTO=eager so many that pieces become eager.
  * Without it a large message is not cut into eager ones: they are copied once more
@@ -139,14 +147,16 @@ static void add_channels(struct field *f, struct hcomm_candidate cand)
 	static const uint32_t counts[] = { 1, 2, 4 };
 	bool eager = f->p->policy.proto == HCOMM_PROTO_EAGER;
 	uint32_t size = f->p->lim.eager_size, i;
-	uint64_t block = f->call.bytes, need;
+	uint64_t block = ring_block(f), need;
 
+	/* the same goes for halves */
+	if (cand.algo == HCOMM_ALGO_BIDIRECTIONAL_RING && !eager && block > size &&
+	    block <= 2ull * size && !f->p->policy.only[f->call.coll])
+		return;
 	if (!hcomm_predict_uses_channels(cand.algo, f->call.coll)) {
 		add(f, &cand);
 		return;
 	}
-	if (f->call.coll == HCOMM_COLL_ALLREDUCE)
-		block /= f->args->nranks;
 	for (i = 0; i < 3; i++) {
 		if (i && block <= (eager ? size : (uint64_t)size * counts[i]))
 			return;
