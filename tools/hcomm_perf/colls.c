@@ -7,8 +7,9 @@
  * be compared with the speed of the hardware, for any number n of ranks:
  *
  *	allreduce			2 (n - 1) / n
- *	reduce_scatter, allgather	(n - 1) / n	of the size of all blocks
- *	broadcast, reduce		1
+ *	reduce_scatter, allgather,
+ *	gather, scatter, alltoall	(n - 1) / n	of the size of all blocks
+ *	broadcast, reduce, scan, exscan	1
  *	sendrecv, oneway		1
  */
 #include <ctype.h>
@@ -18,6 +19,7 @@
 
 const char *const perf_coll_names[PERF_COLLS] = {
 	"allreduce", "reduce", "broadcast", "reduce_scatter", "allgather",
+	"gather", "scatter", "alltoall", "scan", "exscan",
 	"sendrecv", "oneway", "barrier",
 };
 
@@ -54,17 +56,28 @@ bool perf_coll_by_name(const char *name, enum perf_coll *coll)
 bool perf_has_op(enum perf_coll coll)
 {
 	return coll == PERF_ALLREDUCE || coll == PERF_REDUCE ||
-	       coll == PERF_REDUCE_SCATTER;
+	       coll == PERF_REDUCE_SCATTER || perf_is_scan(coll);
+}
+
+bool perf_is_scan(enum perf_coll coll)
+{
+	return coll == PERF_SCAN || coll == PERF_EXSCAN;
+}
+
+bool perf_has_blocks(enum perf_coll coll)
+{
+	return coll >= PERF_REDUCE_SCATTER && coll <= PERF_ALLTOALL;
 }
 
 bool perf_has_root(enum perf_coll coll)
 {
-	return coll == PERF_REDUCE || coll == PERF_BROADCAST;
+	return coll == PERF_REDUCE || coll == PERF_BROADCAST || coll == PERF_GATHER ||
+	       coll == PERF_SCATTER;
 }
 
 bool perf_has_in_place(enum perf_coll coll)
 {
-	return coll <= PERF_ALLGATHER;
+	return coll <= PERF_EXSCAN;
 }
 
 bool perf_moves_data(enum perf_coll coll)
@@ -76,15 +89,9 @@ double perf_bus_factor(enum perf_coll coll, unsigned int nranks)
 {
 	double n = nranks;
 
-	switch (coll) {
-	case PERF_ALLREDUCE:
+	if (coll == PERF_ALLREDUCE)
 		return 2 * (n - 1) / n;
-	case PERF_REDUCE_SCATTER:
-	case PERF_ALLGATHER:
-		return (n - 1) / n;
-	default:
-		return 1;
-	}
+	return perf_has_blocks(coll) ? (n - 1) / n : 1;
 }
 
 uint64_t perf_count(enum perf_coll coll, unsigned int nranks, size_t elem,
@@ -92,7 +99,7 @@ uint64_t perf_count(enum perf_coll coll, unsigned int nranks, size_t elem,
 {
 	uint64_t blocks = 1, count;
 
-	if (coll == PERF_REDUCE_SCATTER || coll == PERF_ALLGATHER)
+	if (perf_has_blocks(coll))
 		blocks = nranks;
 	count = bytes / elem / blocks;
 	*really = count * blocks * elem;

@@ -12,7 +12,7 @@
 const char *argp_program_version = "hcomm_perf (hcomm) 0.1";
 
 static const struct argp_option option_table[] = {
-	{ "coll", 'C', "NAME", 0, "What to measure: allreduce (default), reduce, broadcast, reduce_scatter, allgather, sendrecv (ring), oneway (lower to upper half of the ranks), barrier", 0 },
+	{ "coll", 'C', "NAME", 0, "What to measure: allreduce (default), reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall, scan, exscan, sendrecv (ring), oneway (lower to upper half of the ranks), barrier", 0 },
 	{ "minbytes", 'b', "SIZE", 0, "First size (default: 1K)", 1 },
 	{ "maxbytes", 'e', "SIZE", 0, "Last size (default: 4M)", 1 },
 	{ "stepbytes", 'i', "SIZE", 0, "Add this from size to size", 1 },
@@ -160,8 +160,8 @@ static const struct argp argp = {
 	.args_doc = "[COLLECTIVE]",
 	.doc = "Measure collectives.\v"
 	       "The launcher's environment says which rank this process is; without a launcher, ranks of this node are started.  "
-	       "reduce_scatter and allgather have the size of all blocks.  "
-	       "busbw is algbw times 2(n-1)/n for allreduce, (n-1)/n for reduce_scatter and allgather, 1 for the others.  "
+	       "reduce_scatter, allgather, gather, scatter and alltoall have the size of all blocks.  "
+	       "busbw is algbw times 2(n-1)/n for allreduce, (n-1)/n for those with blocks, 1 for the others.  "
 	       "Exit status: 0, 1 if a result was wrong, 2 if the job could not be done.",
 };
 
@@ -223,7 +223,8 @@ static void measure_all(struct perf *perf)
 	for (dtype = 0; dtype < DTYPES; dtype++) {
 		for (op = 0; op < REDOPS; op++) {
 			if (opt->dtypes & 1u << dtype && opt->ops & 1u << op &&
-			    redop_fits(redops[op], (hcommDataType_t)dtype))
+			    redop_fits(redops[op], (hcommDataType_t)dtype) &&
+			    !(redops[op] == hcommAvg && perf_is_scan(opt->coll)))
 				measure_sizes(perf, (hcommDataType_t)dtype,
 					      redops[op]);
 		}

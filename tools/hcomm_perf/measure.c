@@ -47,6 +47,20 @@ static hcommResult_t call(const struct round *r)
 	case PERF_ALLGATHER:
 		return hcommAllGather(r->send, r->recv, l->count, l->dtype,
 				      COMM_WORLD);
+	case PERF_GATHER:
+		return hcommGather(r->send, r->recv, l->count, l->dtype, l->root,
+				   COMM_WORLD);
+	case PERF_SCATTER:
+		return hcommScatter(r->send, r->recv, l->count, l->dtype, l->root,
+				    COMM_WORLD);
+	case PERF_ALLTOALL:
+		return hcommAlltoAll(r->send, r->recv, l->count, l->dtype, COMM_WORLD);
+	case PERF_SCAN:
+		return hcommScan(r->send, r->recv, l->count, l->dtype, l->op,
+				 COMM_WORLD);
+	case PERF_EXSCAN:
+		return hcommExscan(r->send, r->recv, l->count, l->dtype, l->op,
+				   COMM_WORLD);
 	default:
 		return hcommBarrier(COMM_WORLD);
 	}
@@ -73,6 +87,21 @@ static hcommResult_t call_async(const struct round *r, hcommRequest_t *req)
 	case PERF_ALLGATHER:
 		return hcommAllGatherAsync(r->send, r->recv, l->count, l->dtype,
 					   COMM_WORLD, req);
+	case PERF_GATHER:
+		return hcommGatherAsync(r->send, r->recv, l->count, l->dtype,
+					l->root, COMM_WORLD, req);
+	case PERF_SCATTER:
+		return hcommScatterAsync(r->send, r->recv, l->count, l->dtype,
+					 l->root, COMM_WORLD, req);
+	case PERF_ALLTOALL:
+		return hcommAlltoAllAsync(r->send, r->recv, l->count, l->dtype,
+					  COMM_WORLD, req);
+	case PERF_SCAN:
+		return hcommScanAsync(r->send, r->recv, l->count, l->dtype, l->op,
+				      COMM_WORLD, req);
+	case PERF_EXSCAN:
+		return hcommExscanAsync(r->send, r->recv, l->count, l->dtype, l->op,
+					COMM_WORLD, req);
 	default:
 		return hcommBarrierAsync(COMM_WORLD, req);
 	}
@@ -157,12 +186,14 @@ static void place(const struct perf *perf, const struct line *line,
 {
 	size_t block = line->count * dtype_size(line->dtype);
 	char *in = perf->memory[0], *out = perf->memory[1];
+	bool root = (int)perf->rank == line->root;
 
-	if (in_place) {
+	/* of a gather or scatter, only the root has both buffers */
+	if (in_place && (root || (r->coll != PERF_GATHER && r->coll != PERF_SCATTER))) {
 		in = out;
-		if (r->coll == PERF_ALLGATHER)
+		if (r->coll == PERF_ALLGATHER || r->coll == PERF_GATHER)
 			in = out + perf->rank * block;
-		if (r->coll == PERF_REDUCE_SCATTER)
+		if (r->coll == PERF_REDUCE_SCATTER || r->coll == PERF_SCATTER)
 			out = in + perf->rank * block;
 	}
 	r->send = in;
@@ -186,8 +217,10 @@ static void place(const struct perf *perf, const struct line *line,
 
 static size_t input_count(const struct perf *perf, const struct round *r)
 {
-	return r->line->count *
-	       (r->coll == PERF_REDUCE_SCATTER ? perf->size : 1);
+	bool all = r->coll == PERF_REDUCE_SCATTER || r->coll == PERF_ALLTOALL ||
+		   (r->coll == PERF_SCATTER && (int)perf->rank == r->line->root);
+
+	return r->line->count * (all ? perf->size : 1);
 }
 
 /* number of wrong elements on this rank */
@@ -213,11 +246,28 @@ static size_t check_output(const struct perf *perf, const struct round *r,
 		pattern_of_rank(period, l->dtype, l->op, seed,
 				(unsigned int)l->root);
 		return pattern_wrong(r->recv, period, elem, 0, count, NULL);
+	case PERF_SCATTER:
+		pattern_of_rank(period, l->dtype, l->op, seed,
+				(unsigned int)l->root);
+		return pattern_wrong(r->recv, period, elem, perf->rank * count, count,
+				     NULL);
+	case PERF_SCAN:
+	case PERF_EXSCAN:
+		i = perf->rank + (r->coll == PERF_SCAN);
+		if (!i)
+			return 0;
+		pattern_reduced(period, l->dtype, l->op, seed, i);
+		return pattern_wrong(r->recv, period, elem, 0, count, NULL);
+	case PERF_GATHER:
 	case PERF_ALLGATHER:
+	case PERF_ALLTOALL:
+		if (r->coll == PERF_GATHER && (int)perf->rank != l->root)
+			return 0;
 		for (i = 0; i < perf->size; i++) {
 			pattern_of_rank(period, l->dtype, l->op, seed, i);
 			wrong += pattern_wrong((char *)r->recv + i * count * elem,
-					       period, elem, 0, count, NULL);
+					       period, elem, r->coll == PERF_ALLTOALL ?
+					       perf->rank * count : 0, count, NULL);
 		}
 		return wrong;
 	default:

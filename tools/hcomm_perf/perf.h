@@ -15,6 +15,11 @@ enum perf_coll {
 	PERF_BROADCAST,
 	PERF_REDUCE_SCATTER,
 	PERF_ALLGATHER,
+	PERF_GATHER,
+	PERF_SCATTER,
+	PERF_ALLTOALL,
+	PERF_SCAN,
+	PERF_EXSCAN,
 	PERF_SENDRECV,
 	PERF_ONEWAY,
 	PERF_BARRIER,
@@ -130,6 +135,9 @@ struct perf {
 extern const char *const perf_coll_names[PERF_COLLS];
 bool perf_coll_by_name(const char *name, enum perf_coll *coll);
 bool perf_has_op(enum perf_coll coll);
+bool perf_is_scan(enum perf_coll coll);
+/* its size is that of all blocks */
+bool perf_has_blocks(enum perf_coll coll);
 bool perf_has_root(enum perf_coll coll);
 bool perf_has_in_place(enum perf_coll coll);
 bool perf_moves_data(enum perf_coll coll);
