@@ -173,6 +173,25 @@ static void show(const struct hcomm_comm *comm, const struct hcomm_choice *c)
 		       d->cand.radix, hcomm_reason_text(d->why), d->seconds * 1e6);
 }
 
+static hcommResult_t none_does(const struct hcomm_sched_args *args)
+{
+	return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
+			  "no algorithm that HCOMM_ALGO leaves does %s%s%s",
+			  hcomm_coll_name(args->coll),
+			  args->vector || args->counts ? " with unequal counts" : "",
+			  args->fixed_order ? " in fixed order" : "");
+}
+
+hcommResult_t hcomm_choose_lasting(struct hcomm_comm *comm,
+				   const struct hcomm_sched_args *args,
+				   struct hcomm_decision *out)
+{
+	struct hcomm_planner p = comm->chooser.planner;
+
+	p.scale = NULL;
+	return hcomm_planner_decide(&p, args, out) ? none_does(args) : HCOMM_SUCCESS;
+}
+
 hcommResult_t hcomm_choose(struct hcomm_comm *comm,
 			   const struct hcomm_sched_args *args,
 			   struct hcomm_decision *out)
@@ -197,11 +216,7 @@ hcommResult_t hcomm_choose(struct hcomm_comm *comm,
 	}
 	ch->decided++;
 	if (hcomm_planner_decide(&ch->planner, args, &key.decision))
-		return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
-				  "no algorithm that HCOMM_ALGO leaves does %s%s%s",
-				  hcomm_coll_name(args->coll),
-				  vector ? " with unequal counts" : "",
-				  args->fixed_order ? " in fixed order" : "");
+		return none_does(args);
 	show(comm, &key);
 	*c = key;
 	*out = key.decision;

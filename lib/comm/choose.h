@@ -71,6 +71,11 @@ hcommResult_t hcomm_choose(struct hcomm_comm *comm,
 			   const struct hcomm_sched_args *args,
 			   struct hcomm_decision *out);
 
+/* the same without what was measured since; for calls that are planned ahead */
+hcommResult_t hcomm_choose_lasting(struct hcomm_comm *comm,
+				   const struct hcomm_sched_args *args,
+				   struct hcomm_decision *out);
+
 /* what was decided is decided again: the model has changed; comm locked */
 void hcomm_choose_again(struct hcomm_comm *comm);
 

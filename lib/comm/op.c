@@ -208,6 +208,12 @@ static hcommResult_t fill_key(struct hcomm_request *r,
 		key->cand.algo = HCOMM_ALGO_P2P;
 		return HCOMM_SUCCESS;
 	}
+	/* made by each rank when it likes, so nothing that changes plays a part */
+	if (r->again) {
+		ret = hcomm_choose_lasting(comm, &args, &decision);
+		key->cand = decision.cand;
+		return ret;
+	}
 	r->trial = call->internal ? NULL : hcomm_tune_find(comm, &args);
 	if (r->trial && r->trial->cand[0].algo) {
 		r->turn = hcomm_tune_turn(r->trial);

@@ -135,6 +135,9 @@ static void test_choices(void)
 	hcomm_choose_again(comm);
 	CHECK(!hcomm_choose(comm, &a, &d) && d.cand.algo != first.cand.algo,
 	      "a second for this is still the choice");
+	/* what is planned ahead does not depend on when */
+	CHECK(!hcomm_choose_lasting(comm, &a, &d) &&
+	      !memcmp(&d.cand, &first.cand, sizeof(d.cand)), "lasting");
 	comm_free(comm);
 }
 
