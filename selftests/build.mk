@@ -7,11 +7,11 @@ ST	:= $(B)/selftests
 KSRC	?=
 
 CORE_SRC := $(addprefix kmod/core/,wire.c prog.c engine.c step.c link.c rx.c mem.c \
-	reduce.c reduce_scalar.c reduce_fp.c reduce_scale.c reduce_avx2.c \
-	reduce_arith.c)
+	reduce.c reduce_scalar.c reduce_fp.c reduce_scale.c reduce_avx2_int.c \
+	reduce_avx2_fp.c reduce_avx2_arith.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(ST)/obj/%.o)
 
-$(ST)/obj/kmod/core/reduce_avx2.o $(ST)/obj/kmod/core/reduce_arith.o: CFLAGS += -mavx2
+$(addprefix $(ST)/obj/kmod/core/reduce_avx2_,int.o fp.o arith.o): CFLAGS += -mavx2
 $(ST)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -Ikmod/core -c $< -o $@

@@ -60,12 +60,19 @@ static hcomm_reduce_fn reduce_scalar_fn(u32 dtype, u32 redop)
 }
 
 #ifdef HCOMM_HAVE_AVX2
+static hcomm_reduce_fn reduce_simd_fn(u32 dtype, u32 redop)
+{
+	if (dtype < HCOMM_DT_INT_COUNT)
+		return hcomm_reduce_int_avx2[dtype][redop];
+	return hcomm_reduce_fp_avx2[dtype - HCOMM_DT_INT_COUNT][redop];
+}
+
 static void reduce_sections(u32 dtype, u32 redop, u8 *dst, const u8 *a,
 			    const u8 *b, size_t n)
 {
 	size_t size = reduce_size[dtype];
 	hcomm_reduce_fn scalar = reduce_scalar_fn(dtype, redop);
-	hcomm_reduce_fn simd = hcomm_reduce_avx2[dtype][redop];
+	hcomm_reduce_fn simd = reduce_simd_fn(dtype, redop);
 
 	while (n) {
 		size_t part = min_t(size_t, n, REDUCE_SECTION / size);

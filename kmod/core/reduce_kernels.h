@@ -24,11 +24,13 @@ hcomm_reduce_int_scalar[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT];
 extern const hcomm_reduce_fn
 hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT];
 
-/* All, by dtype; NULL where the type has no such reduction; on x86-64 only. */
+/* The same with vector units, on x86-64 only. */
 extern const hcomm_reduce_fn
-hcomm_reduce_avx2[HCOMM_DT_COUNT][HCOMM_OP_COUNT];
+hcomm_reduce_int_avx2[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT];
+extern const hcomm_reduce_fn
+hcomm_reduce_fp_avx2[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT];
 
-/* Of that table, what works in a way of its own. */
+/* Of the last table, what works in a way of its own. */
 void hcomm_fp32_sum(void *dst, const void *a, const void *b, size_t n);
 void hcomm_fp32_prod(void *dst, const void *a, const void *b, size_t n);
 void hcomm_fp64_sum(void *dst, const void *a, const void *b, size_t n);

@@ -19,8 +19,10 @@ static bool have_simd;
 static hcomm_reduce_fn simd_fn(u32 dtype, u32 redop)
 {
 #ifdef __x86_64__
+	if (have_simd && dtype < HCOMM_DT_INT_COUNT)
+		return hcomm_reduce_int_avx2[dtype][redop];
 	if (have_simd)
-		return hcomm_reduce_avx2[dtype][redop];
+		return hcomm_reduce_fp_avx2[dtype - HCOMM_DT_INT_COUNT][redop];
 #endif
 	return scalar_fn(dtype, redop);
 }

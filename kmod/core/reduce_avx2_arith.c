@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sums and products of fp32 and fp64, 16 bytes at a time.  Compiled for vector
- * units like reduce_avx2.c; the table there names these kernels.
+ * units like all reduce_avx2_*.c; the table of reduce_avx2_fp.c names these kernels.
  *
  * Half a vector register is enough: memory bounds these loops on hardware, where
  * the wider instructions measured no faster.  Emulators, which keep registers in
@@ -9,7 +9,7 @@
  * a wide instruction reads such a result, and are four times slower with them.
  *
  * A NaN is found in the integer domain, noted, and made the canonical one in a
- * second pass, as in reduce_avx2.c.
+ * second pass, as in reduce_avx2_fp.c.
  */
 #include "reduce_kernels.h"
 
