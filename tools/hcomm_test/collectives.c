@@ -11,7 +11,8 @@
 #define POISON		0xa5
 
 static const char *const coll_names[COLL_COUNT] = {
-	"allreduce", "reduce", "reduce_scatter", "allgather", "broadcast",
+	"allreduce", "reduce", "reduce_scatter", "scan", "exscan", "allgather",
+	"gather", "scatter", "alltoall", "broadcast",
 };
 
 /**
@@ -45,17 +46,19 @@ struct patterns {
 
 static bool reduces(enum coll coll)
 {
-	return coll <= COLL_REDUCE_SCATTER;
+	return coll <= COLL_EXSCAN;
 }
 
 static bool has_root(enum coll coll)
 {
-	return coll == COLL_REDUCE || coll == COLL_BROADCAST;
+	return coll == COLL_REDUCE || coll == COLL_BROADCAST || coll == COLL_GATHER ||
+	       coll == COLL_SCATTER;
 }
 
 static bool has_blocks(enum coll coll)
 {
-	return coll == COLL_REDUCE_SCATTER || coll == COLL_ALLGATHER;
+	return coll == COLL_REDUCE_SCATTER ||
+	       (coll >= COLL_ALLGATHER && coll <= COLL_ALLTOALL);
 }
 
 static const char *describe(const struct call *call, char *out, size_t room)
@@ -91,6 +94,21 @@ static hcommResult_t make_call(const struct call *call, const void *send,
 	case COLL_ALLGATHER:
 		return hcommAllGather(send, recv, call->count, call->dtype,
 				      COMM_WORLD);
+	case COLL_GATHER:
+		return hcommGather(send, recv, call->count, call->dtype,
+				   (int)call->root, COMM_WORLD);
+	case COLL_SCATTER:
+		return hcommScatter(send, recv, call->count, call->dtype,
+				    (int)call->root, COMM_WORLD);
+	case COLL_ALLTOALL:
+		return hcommAlltoAll(send, recv, call->count, call->dtype,
+				     COMM_WORLD);
+	case COLL_SCAN:
+		return hcommScan(send, recv, call->count, call->dtype, call->op,
+				 COMM_WORLD);
+	case COLL_EXSCAN:
+		return hcommExscan(send, recv, call->count, call->dtype, call->op,
+				   COMM_WORLD);
 	default:
 		return hcommBroadcast(send, recv, call->count, call->dtype,
 				      (int)call->root, COMM_WORLD);
@@ -127,12 +145,17 @@ static void compare(struct test *t, const struct call *call, const void *data,
 static void check_output(struct test *t, const struct call *call,
 			 const struct patterns *p, const char *recv)
 {
-	size_t elem = dtype_size(call->dtype), i;
+	size_t elem = dtype_size(call->dtype), i, mine = 0;
 	char other[PERIOD * 8];
 
 	switch (call->coll) {
 	case COLL_ALLREDUCE:
+	case COLL_SCAN:
 		compare(t, call, recv, p->reduced, call->first, call->count);
+		break;
+	case COLL_EXSCAN:
+		if (t->rank)
+			compare(t, call, recv, p->reduced, call->first, call->count);
 		break;
 	case COLL_REDUCE:
 		if (t->rank == call->root)
@@ -146,12 +169,20 @@ static void check_output(struct test *t, const struct call *call,
 	case COLL_BROADCAST:
 		compare(t, call, recv, p->root, call->first, call->count);
 		break;
+	case COLL_SCATTER:
+		compare(t, call, recv, p->root, call->first + t->rank * call->count,
+			call->count);
+		break;
 	default:
+		if (call->coll == COLL_GATHER && t->rank != call->root)
+			return;
+		if (call->coll == COLL_ALLTOALL)
+			mine = t->rank * call->count;
 		for (i = 0; i < t->size; i++) {
 			pattern_of_rank(other, call->dtype, call->op, t->seed,
 					(unsigned int)i);
 			compare(t, call, recv + i * call->count * elem, other,
-				call->first, call->count);
+				call->first + mine, call->count);
 		}
 	}
 }
@@ -166,39 +197,47 @@ static void one_check(struct test *t, const struct call *call,
 	size_t elem = dtype_size(call->dtype), block = call->count * elem;
 	size_t in_bytes = block, out_bytes = block, skew, in_count;
 	char *send = t->memory[0], *recv = t->memory[1], *out, *in;
-	bool gets = true, gives = true, spare = t->calls++ & 1;
+	bool gets = true, gives = true, here = call->in_place, spare = t->calls++ & 1;
+	bool root = t->rank == call->root;
 	const void *api_send;
 	void *api_recv;
 	char text[160];
 	hcommResult_t ret;
 
 	skew = GUARD_BYTES + (call->misaligned ? MISALIGNMENT : 0);
-	if (call->coll == COLL_ALLGATHER)
+	if (call->coll == COLL_ALLGATHER || call->coll == COLL_ALLTOALL ||
+	    (call->coll == COLL_GATHER && root))
 		out_bytes *= t->size;
-	if (call->coll == COLL_REDUCE_SCATTER)
+	if (call->coll == COLL_REDUCE_SCATTER || call->coll == COLL_ALLTOALL ||
+	    (call->coll == COLL_SCATTER && root))
 		in_bytes *= t->size;
-	if (call->coll == COLL_REDUCE)
-		gets = t->rank == call->root;
-	if (call->coll == COLL_BROADCAST)
-		gives = t->rank == call->root;
+	if (call->coll == COLL_REDUCE || call->coll == COLL_GATHER)
+		gets = root;
+	if (call->coll == COLL_EXSCAN)
+		gets = t->rank;
+	if (call->coll == COLL_BROADCAST || call->coll == COLL_SCATTER)
+		gives = root;
+	/* only the root has both buffers */
+	if ((call->coll == COLL_GATHER || call->coll == COLL_SCATTER) && !root)
+		here = false;
 	in_count = in_bytes / elem;
 
 	memset(recv, POISON, 2 * skew +
 	       (in_bytes > out_bytes ? in_bytes : out_bytes));
 	out = recv + skew;
 	in = send + skew;
-	if (call->in_place) {
+	if (here) {
 		in = out;
-		if (call->coll == COLL_ALLGATHER)
+		if (call->coll == COLL_ALLGATHER || call->coll == COLL_GATHER)
 			in = out + t->rank * block;
-		if (call->coll == COLL_REDUCE_SCATTER)
+		if (call->coll == COLL_REDUCE_SCATTER || call->coll == COLL_SCATTER)
 			out = in + t->rank * block;
 	}
 	if (gives)
 		pattern_fill(in, p->mine, elem, call->first, in_count);
 
-	api_send = gives || call->in_place || !spare ? in : NULL;
-	api_recv = gets || !spare ? out : NULL;
+	api_send = gives || here || !spare ? in : NULL;
+	api_recv = gets || here || !spare ? out : NULL;
 	ret = make_call(call, api_send, api_recv);
 	if (ret)
 		fatal("rank %u: %s: %s: %s", t->rank,
@@ -207,13 +246,13 @@ static void one_check(struct test *t, const struct call *call,
 
 	check_output(t, call, p, out);
 	/* what is only read stays as it was */
-	if (gives && (!call->in_place || !gets))
+	if (gives && (!here || !gets))
 		compare(t, call, in, p->mine, call->first, in_count);
-	if (call->in_place && call->coll == COLL_REDUCE_SCATTER) {
+	if (here && (call->coll == COLL_REDUCE_SCATTER || call->coll == COLL_SCATTER)) {
 		out = in;
 		out_bytes = in_bytes;
 	}
-	if (!gets && !call->in_place)
+	if (!gets && !here)
 		out_bytes = 0;
 	if (!is_poison(out - GUARD_BYTES, GUARD_BYTES) ||
 	    !is_poison(out + out_bytes, GUARD_BYTES))
@@ -266,7 +305,7 @@ static void check_size(struct test *t, struct call *call,
 	n = roots_of(t, call, roots);
 	for (i = 0; i < n; i++) {
 		call->root = roots[i];
-		if (call->coll == COLL_BROADCAST)
+		if (call->coll == COLL_BROADCAST || call->coll == COLL_SCATTER)
 			pattern_of_rank(with_root.root, call->dtype, call->op,
 					t->seed, call->root);
 		for (k = 0; k < (t->all ? 4 : 2); k++) {
@@ -277,6 +316,14 @@ static void check_size(struct test *t, struct call *call,
 			one_check(t, call, &with_root);
 		}
 	}
+}
+
+/* ranks whose input the output of this one has in it; at least 1 */
+static unsigned int summands(const struct test *t, enum coll coll)
+{
+	if (coll == COLL_SCAN)
+		return t->rank + 1;
+	return coll == COLL_EXSCAN && t->rank ? t->rank : t->size;
 }
 
 static void check_op(struct test *t, struct call *call)
@@ -290,7 +337,7 @@ static void check_op(struct test *t, struct call *call)
 	pattern_of_rank(patterns.mine, call->dtype, call->op, t->seed, t->rank);
 	if (reduces(call->coll))
 		pattern_reduced(patterns.reduced, call->dtype, call->op,
-				t->seed, t->size);
+				t->seed, summands(t, call->coll));
 	n = test_sizes(t, sizes);
 	for (i = 0; i < n; i++) {
 		/* of a sample, one type has all sizes */
@@ -306,6 +353,10 @@ static bool wants_op(const struct test *t, const struct call *call)
 {
 	if (!reduces(call->coll))
 		return call->op == hcommSum;
+	/* there is no average of a prefix */
+	if (call->op == hcommAvg &&
+	    (call->coll == COLL_SCAN || call->coll == COLL_EXSCAN))
+		return false;
 	/* sum, and one or two more that depend on the type */
 	return t->all || call->op == hcommSum ||
 	       redop_index(call->op) == 1 + (unsigned int)call->dtype % (REDOPS - 1) ||
