@@ -18,6 +18,7 @@ static const struct part {
 	{ "barrier", test_barrier },
 	{ "p2p", test_p2p },
 	{ "collectives", test_collectives },
+	{ "vector", test_vector },
 	{ "rounding", test_rounding },
 	{ "memory", test_memory },
 	{ "async", test_async },
@@ -37,7 +38,7 @@ static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "Every operation with every type, reduction, root and size, not only a sample", 0 },
 	{ "local", 'n', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
 	{ "max-size", 'e', "SIZE", 0, "Largest message (default: 4M)", 0 },
-	{ "only", 'o', "PART", 0, "Only this part: barrier, p2p, collectives, rounding, memory, async", 0 },
+	{ "only", 'o', "PART", 0, "Only this part: barrier, p2p, collectives, vector, rounding, memory, async", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

@@ -85,6 +85,7 @@ void check_result(struct test *t, bool ok, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 void test_collectives(struct test *t);
+void test_vector(struct test *t);
 void test_rounding(struct test *t);
 void test_memory(struct test *t);
 void test_async(struct test *t);
