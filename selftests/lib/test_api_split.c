@@ -194,7 +194,7 @@ static void test_options(void)
 static void test_errors(void)
 {
 	hcommConfig_t c = HCOMM_CONFIG_INITIALIZER;
-	hcommComm_t comm = COMM_WORLD;
+	hcommComm_t comm = COMM_WORLD, none = COMM_WORLD;
 	hcommResult_t ret;
 
 	expect(hcommCommSplit(COMM_WORLD, -2, 0, &comm, NULL), HCOMM_ERR_INVALID_ARGUMENT,
@@ -222,7 +222,10 @@ static void test_errors(void)
 	}
 	MUST(hcommCommDup(COMM_WORLD, &comm, NULL));
 	MUST(hcommCommAbort(comm));
-	expect(hcommCommDup(comm, &comm, NULL), HCOMM_ERR_ABORTED, "has failed");
+	expect(hcommCommDup(comm, &none, NULL), HCOMM_ERR_ABORTED, "has failed");
+	if (none)
+		FAIL("a communicator after an error");
+	MUST(hcommCommDestroy(comm));
 	MUST(hcommBarrier(COMM_WORLD));
 	verdict("errors");
 }
