@@ -49,6 +49,18 @@ static inline bool hcomm_is_eager(const struct hcomm_engine *e, u64 len)
 	return len <= e->par.eager_size;
 }
 
+/* Chunks of a step from the first that is not complete: what done_mask holds. */
+#define HCOMM_CHUNK_SPREAD	64u
+
+/*
+ * The next chunk would be too far from the first that is not complete.  One may
+ * be late, and any number of others pass it.
+ */
+static inline bool hcomm_step_spread(const struct hcomm_step_state *st)
+{
+	return st->issued - st->done >= HCOMM_CHUNK_SPREAD;
+}
+
 /* engine.c */
 struct hcomm_run *hcomm_engine_find_run(struct hcomm_engine *e, u64 key);
 void hcomm_engine_fault_here(struct hcomm_engine *e, u32 reason, int error, u32 rank,

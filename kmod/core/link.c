@@ -313,7 +313,7 @@ static int pump_sends(struct hcomm_elink *l, struct hcomm_run *run, u32 p)
 			rp->send_next++;
 			continue;
 		}
-		if (st->issued >= st->avail)
+		if (st->issued >= st->avail || hcomm_step_spread(st))
 			return -EBUSY;
 		if (l->left) {
 			hcomm_engine_fault_here(l->engine, HCOMM_FAULT_PEER_LEFT, EPIPE,
@@ -422,7 +422,8 @@ static int pump_grants(struct hcomm_elink *l, struct hcomm_run *run, u32 p)
 			rp->recv_next++;
 			continue;
 		}
-		if (st->issued >= st->avail || rp->grants_out >= l->engine->par.window)
+		if (st->issued >= st->avail || hcomm_step_spread(st) ||
+		    rp->grants_out >= l->engine->par.window)
 			return 0;
 		if (l->left) {
 			hcomm_engine_fault_here(l->engine, HCOMM_FAULT_PEER_LEFT, EPIPE,

@@ -76,7 +76,8 @@ bool hcomm_step_chunk_open(const struct hcomm_run *run, u32 s, u32 chunk)
 {
 	const struct hcomm_step_state *st = &run->st[s];
 
-	return chunk < st->avail && chunk >= st->done && chunk - st->done < 64 &&
+	return chunk < st->avail && chunk >= st->done &&
+	       chunk - st->done < HCOMM_CHUNK_SPREAD &&
 	       !(st->done_mask & BIT_ULL(chunk - st->done));
 }
 

@@ -42,6 +42,8 @@ tests=()
 add() { tests+=("$*"); }	# name, options
 
 add random --random --seeds "1..$(((${long:+20}000 + 1500) / less))"
+# One chunk is late, and more pass it than a step can tell apart.
+add late-chunk --colls --seed 6787
 add collectives --colls --seeds "1..$(((${long:+10}000 + 800) / less))"
 add collectives-new --colls --seed "$seed" --cases "$(((${long:+40}000 + 3000) / less))"
 add p2p --p2p --seeds "1..$(((${long:+3}000 + 200) / less))"
