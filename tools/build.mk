@@ -19,7 +19,7 @@ train_digits_SRC := $(wildcard tools/examples/train_digits/*.c) $(TOOLS_JOB)
 bench_idle_SRC := tools/bench/bench_idle.c tools/bench/tracing.c $(TOOLS_JOB)
 bench_launch_SRC := tools/bench/bench_launch.c tools/bench/tracing.c $(TOOLS_JOB)
 bench_build_SRC := tools/bench/bench_build.c $(TOOLS_JOB)
-bench_allreduce_SRC := tools/bench/bench_allreduce.c $(TOOLS_JOB)
+bench_mpi_SRC := tools/bench/bench_mpi.c $(TOOLS_JOB)
 
 hcomm_test_LIBS := -lm
 hcomm_perf_LIBS := -lm
@@ -27,16 +27,16 @@ train_digits_LIBS := -lz -lm
 
 # One benchmark is an MPI program, too; it is built where there is an MPI.
 MPICC	:= $(shell command -v mpicc)
-bench_allreduce_CFLAGS := $(if $(MPICC),$(shell $(MPICC) --showme:compile) -DOMPI_SKIP_MPICXX)
-bench_allreduce_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link))
+bench_mpi_CFLAGS := $(if $(MPICC),$(shell $(MPICC) --showme:compile) -DOMPI_SKIP_MPICXX)
+bench_mpi_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link))
 
 TOOLS	:= hcomm_test hcomm_perf hcomm_run first train_digits bench_idle bench_launch \
-	bench_build $(if $(MPICC),bench_allreduce)
+	bench_build $(if $(MPICC),bench_mpi)
 
 TOOLS_RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
 TOOLS_OBJ := $(sort $(foreach t,$(TOOLS),$($(t)_SRC:tools/%.c=$(TOOLS_DIR)/%.o)))
 
-$(TOOLS_DIR)/bench/bench_allreduce.o: CFLAGS_TOOL = $(bench_allreduce_CFLAGS)
+$(TOOLS_DIR)/bench/bench_mpi.o: CFLAGS_TOOL = $(bench_mpi_CFLAGS)
 
 $(TOOLS_DIR)/%.o: tools/%.c
 	@mkdir -p $(@D)

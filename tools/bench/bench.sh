@@ -5,12 +5,13 @@
 # distribution; writes build/bench/: JSON, and the tables of
 # Documentation/performance.rst.
 #
-#   KERNEL=stock-6.12 CPUS=2 PARTS="build allreduce launch idle fabric" tools/bench/bench.sh
+#   KERNEL=stock-6.12 CPUS=2 PARTS="build allreduce peers launch idle fabric" tools/bench/bench.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 KERNEL=${KERNEL:-stock-6.12}
 CPUS=${CPUS:-2}
-PARTS=${PARTS:-build allreduce launch idle fabric}
+PARTS=${PARTS:-build allreduce peers launch idle fabric}
+RANKS=${RANKS:-2 3 4}		# of the part "peers"
 OUT=build/bench
 ONE=bench1-$$
 TWO=bench2-$$
@@ -28,7 +29,7 @@ eval "$(tools/lab/kernel.sh path "$KERNEL")"
 make -s kmod KVER="$KERNEL" KDIR="$BUILDDIR" || die "the module did not build"
 make -s lib tools || die "library or tools did not build"
 ko=$PWD/build/kmod/$KERNEL/kmod/hcomm.ko
-[ -x build/bin/bench_allreduce ] || die "bench_allreduce was not built: no mpicc"
+[ -x build/bin/bench_mpi ] || die "bench_mpi was not built: no mpicc"
 
 # /lab of the guests is the directory of the results.
 up() {
@@ -62,14 +63,25 @@ if wants launch || wants idle; then
 	wants idle && part idle one build/bin/bench_idle -J /lab/idle.json
 	down "$ONE"
 fi
-if wants allreduce; then
+# Shared memory with single copies by the kernel (CMA) is Open MPI's fastest way
+# between processes of one node.
+mpi() {
+	local ranks=$1
+	shift
+	one mpirun --allow-run-as-root --oversubscribe -np "$ranks" --mca pml ob1 \
+		--mca btl vader,self --mca btl_vader_single_copy_mechanism cma \
+		build/bin/bench_mpi "$@"
+}
+if wants allreduce || wants peers; then
 	up "$ONE" 1 "$CPUS"
-	# Shared memory with single copies by the kernel (CMA) is its fastest way
-	# between processes of one node.
-	part allreduce one mpirun --allow-run-as-root --oversubscribe -np 2 \
-		--mca pml ob1 --mca btl vader,self \
-		--mca btl_vader_single_copy_mechanism cma \
-		build/bin/bench_allreduce -J /lab/allreduce.json
+	# Emulation is slow by a factor of 30: what comes takes longer to come.
+	one sh -c 'echo 2000 >/sys/module/hcomm/parameters/spin_us'
+	wants allreduce && part allreduce mpi 2 -J /lab/allreduce.json
+	if wants peers; then
+		for n in $RANKS; do
+			part "peers-$n" mpi "$n" -C all -b 1K -e 4M -n 7 -J "/lab/peers-$n.json"
+		done
+	fi
 	down "$ONE"
 fi
 if wants fabric; then

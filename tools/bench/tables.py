@@ -41,6 +41,17 @@ def allreduce(data):
             f"{r['ratio']:.2f}"] for r in data["results"]])
 
 
+def peers(data):
+    """One row a size, one column a collective: how many times faster hcomm is."""
+    colls = list(dict.fromkeys(r["coll"] for r in data["results"]))
+    sizes = sorted({r["size"] for r in data["results"]})
+    ratio = {(r["coll"], r["size"]): f"{r['ratio']:.2f}" for r in data["results"]}
+    table(f"All collectives, fp32, {data['ranks']} ranks of one node: times of "
+          f"{data['mpi']} over those of hcomm", ["size"] + colls,
+          [[size_text(size)] + [ratio.get((coll, size), "") for coll in colls]
+           for size in sizes])
+
+
 def fabric(data):
     table("Two nodes over Soft-RoCE, against ib_write_bw",
           ["size", "write MB/s", "oneway MB/s", "ratio", "write both MB/s",
@@ -87,6 +98,9 @@ def main(directory):
         if path.exists():
             show(json.loads(path.read_text()))
             found += 1
+    for path in sorted(pathlib.Path(directory).glob("peers-*.json")):
+        peers(json.loads(path.read_text()))
+        found += 1
     if not found:
         sys.exit(f"tables: no results in {directory}")
 
