@@ -5,7 +5,9 @@
  */
 #include <linux/hcomm.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "api_util.h"
 
@@ -502,6 +504,76 @@ static void test_fault(void)
 	verdict("a fault in a group");
 }
 
+static void *aborter(void *comm)
+{
+	usleep(20000);
+	MUST(hcommCommAbort(comm));
+	return NULL;
+}
+
+/* messages that nobody sends end by an abort, on all ranks */
+static void test_abort(void)
+{
+	int next = (rank + 1) % size, x[2], sum = rank;
+	hcommComm_t bad, good;
+	pthread_t id;
+
+	MUST(hcommCommDup(COMM_WORLD, &bad, NULL));
+	MUST(hcommCommDup(COMM_WORLD, &good, NULL));
+	if (size > 1) {
+		MUST(hcommGroupStart());
+		MUST(hcommRecv(&x[0], 4, next, 0, bad));
+		MUST(hcommAllReduce(&sum, &sum, 1, hcommInt32, hcommSum, good));
+		MUST(hcommRecv(&x[1], 4, next, 1, bad));
+		if (!rank && pthread_create(&id, NULL, aborter, bad))
+			MUST(HCOMM_ERR_SYSTEM);
+		expect(hcommGroupEnd(), HCOMM_ERR_ABORTED, NULL);
+		if (!rank)
+			pthread_join(id, NULL);
+		if (sum != size * (size - 1) / 2)
+			FAIL("sum %d beside the abort", sum);
+	}
+	still_sound(good);
+	MUST(hcommCommDestroy(bad));
+	MUST(hcommCommDestroy(good));
+	verdict("an abort in a group");
+}
+
+static unsigned int alarms;
+
+static void on_alarm(int sig)
+{
+	alarms += sig == SIGALRM;
+}
+
+/* a handler that runs during the wait, or before a launch, changes nothing */
+static void test_signals(void)
+{
+	struct sigaction act = { .sa_handler = on_alarm }, old;
+	struct itimerval often = { { 0, 700 }, { 0, 700 } }, never = { { 0, 0 }, { 0, 0 } };
+	int next = (rank + 1) % size, prev = (rank + size - 1) % size, i, in, sum;
+
+	sigaction(SIGALRM, &act, &old);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (i = 0; i < 100; i++) {
+		int out = rank * 100 + i;
+
+		if (i % size == rank)
+			usleep(3000);
+		MUST(hcommGroupStart());
+		MUST(hcommAllReduce(&i, &sum, 1, hcommInt32, hcommSum, COMM_WORLD));
+		MUST(hcommSendRecv(&out, 4, next, 0, &in, 4, prev, 0, COMM_WORLD));
+		MUST(hcommGroupEnd());
+		if (sum != size * i || in != prev * 100 + i)
+			FAIL("group %d: sum %d, message %d", i, sum, in);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &old, NULL);
+	if (!alarms)
+		FAIL("no signal");
+	verdict("groups among signals");
+}
+
 int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
@@ -515,5 +587,7 @@ int main(int argc, char **argv)
 	test_errors();
 	test_busy();
 	test_fault();
+	test_abort();
+	test_signals();
 	return end();
 }
