@@ -112,6 +112,27 @@ static void test_misuse(void)
 	verdict("misuse of requests");
 }
 
+/* a request outlives a failure, but can't be started any more */
+static void test_failed(void)
+{
+	int32_t in[100] = { 0 }, out[100];
+	hcommRequest_t req = NULL;
+	hcommComm_t comm = new_comm();
+
+	MUST(hcommAllReduceInit(in, out, 100, hcommInt32, hcommSum, comm, &req));
+	MUST(hcommStart(req));
+	MUST(hcommWait(&req));
+	/* nobody is in a call any more; then everybody knows */
+	MUST(hcommBarrier(COMM_WORLD));
+	MUST(hcommCommAbort(comm));
+	MUST(hcommBarrier(COMM_WORLD));
+	expect(hcommStart(req), HCOMM_ERR_ABORTED);
+	MUST(hcommWait(&req));
+	MUST(hcommRequestFree(&req));
+	MUST(hcommCommDestroy(comm));
+	verdict("requests of a failed communicator");
+}
+
 /* messages round a ring, and a collective among them */
 static void test_all(void)
 {
@@ -222,6 +243,7 @@ int main(int argc, char **argv)
 	test_starts(pool[0], pool[1], "hcommMalloc()");
 	test_starts(plain[0], plain[1], "malloc()");
 	test_misuse();
+	test_failed();
 	test_all();
 	test_pinned();
 	test_vector_plans();
