@@ -65,7 +65,7 @@ say "hcomm_perf: AllReduce on $((NODES * RANKS)) ranks"
 job 7003 build/bin/hcomm_perf allreduce -b 8 -e 4M -f 8 -n 10 -w 3 || rc=1
 
 say "hcomm_test: all operations over all links"
-job 7004 build/bin/hcomm_test || rc=1
+job 7004 build/bin/hcomm_test -e 128K || rc=1
 
 say "links, as sysfs shows them while a job runs"
 job 7005 sh -c 'if [ "$HCOMM_RANK" = 0 ]; then
@@ -77,7 +77,7 @@ job 7005 sh -c 'if [ "$HCOMM_RANK" = 0 ]; then
 			done; echo
 		done) &
 	fi
-	build/bin/hcomm_perf allreduce -b 64K -e 64K -n 300 -w 3 -c 0 >/dev/null' || rc=1
+	build/bin/hcomm_perf allreduce -b 64K -e 64K -n 60 -w 3 -c 0 >/dev/null' || rc=1
 
 say "what the kernels say"
 tools/lab/lab down --name "$LAB" || rc=1
