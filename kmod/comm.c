@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Communicators: how they are made, found, and how they end.
+ * Communicators: how they are made, and how they end.
  *
  * Ending (shutdown) has two ways.  In good order: BYE to all peers, a bounded
  * wait for their answers.  Otherwise a fault that is told to all peers.  Either
@@ -35,188 +35,7 @@
 #define BYE_WAIT_MS		2000
 #define ABORT_WAIT_MS		500
 
-/* What is remembered of communicators that ended, and for how long. */
-#define MAX_TOMBS		1024u
-#define TOMB_JIFFIES		(120 * HZ)
-
-/**
- * struct hcomm_tomb - a communicator that ended
- * @node: in tombs, oldest first
- * @uuid: identity
- * @secret: job secret
- * @rank: its rank
- * @died: order of births and deaths
- * @until: jiffies when it may be forgotten
- * @fault: why it ended; error 0: in good order
- *
- * A rank that dies before a peer of this kernel has connected to it could only
- * be waited for in vain.  Only those born before its death ever waited for it.
- */
-struct hcomm_tomb {
-	struct list_head node;
-	u8 uuid[16];
-	u8 secret[32];
-	u32 rank;
-	u64 died;
-	unsigned long until;
-	struct hcomm_fault fault;
-};
-
-/* Protects the table, comm->visible, the watches and the tombs. */
-static DEFINE_MUTEX(table_lock);
-static LIST_HEAD(table);
-static LIST_HEAD(watches);
-static LIST_HEAD(tombs);
-static u32 ntombs;
-static u64 table_clock;
 static DEFINE_IDA(comm_ida);
-
-/* ------------------------------------------------------------------ the table */
-
-static bool comm_is(const struct hcomm_comm *comm, const u8 *uuid, u32 rank)
-{
-	return comm->par.rank == rank && !memcmp(comm->uuid, uuid, sizeof(comm->uuid));
-}
-
-static bool same_secret(const struct hcomm_comm *comm, const u8 *secret)
-{
-	return !crypto_memneq(comm->secret, secret, sizeof(comm->secret));
-}
-
-static void tomb_remove(struct hcomm_tomb *tomb)
-{
-	list_del(&tomb->node);
-	ntombs--;
-	kfree_sensitive(tomb);
-}
-
-static struct hcomm_tomb *tomb_find(const u8 *uuid, const u8 *secret, u32 rank)
-{
-	struct hcomm_tomb *tomb;
-
-	list_for_each_entry(tomb, &tombs, node)
-		if (tomb->rank == rank && !memcmp(tomb->uuid, uuid, sizeof(tomb->uuid)) &&
-		    !crypto_memneq(tomb->secret, secret, sizeof(tomb->secret)))
-			return tomb;
-	return NULL;
-}
-
-static void watches_call(const struct hcomm_comm *comm)
-{
-	struct hcomm_comm_watch *watch;
-
-	lockdep_assert_held(&table_lock);
-	list_for_each_entry(watch, &watches, node)
-		if (comm_is(comm, watch->uuid, watch->rank))
-			watch->changed(watch);
-}
-
-/* The communicator leaves the table; its tomb takes its place. */
-static void table_bury(struct hcomm_comm *comm)
-{
-	struct hcomm_tomb *tomb = comm->tomb, *old;
-
-	memcpy(tomb->uuid, comm->uuid, sizeof(tomb->uuid));
-	memcpy(tomb->secret, comm->secret, sizeof(tomb->secret));
-	tomb->rank = comm->par.rank;
-	tomb->until = jiffies + TOMB_JIFFIES;
-	tomb->fault = comm->engine.fault;
-	comm->tomb = NULL;
-	mutex_lock(&table_lock);
-	list_del_init(&comm->node);
-	list_add_tail(&tomb->node, &tombs);
-	ntombs++;
-	tomb->died = ++table_clock;
-	watches_call(comm);
-	while ((old = list_first_entry_or_null(&tombs, struct hcomm_tomb, node)) &&
-	       (ntombs > MAX_TOMBS || time_after(jiffies, old->until)))
-		tomb_remove(old);
-	mutex_unlock(&table_lock);
-}
-
-void hcomm_comms_exit(void)
-{
-	struct hcomm_tomb *tomb, *next;
-
-	list_for_each_entry_safe(tomb, next, &tombs, node)
-		tomb_remove(tomb);
-}
-
-struct hcomm_comm *hcomm_comm_find(const struct hcomm_comm *seeker, u32 rank,
-				   struct hcomm_comm_absence *why)
-{
-	struct hcomm_comm *comm, *found = NULL;
-	struct hcomm_tomb *tomb;
-
-	memset(why, 0, sizeof(*why));
-	mutex_lock(&table_lock);
-	list_for_each_entry(comm, &table, node) {
-		if (!comm->visible || !comm_is(comm, seeker->uuid, rank))
-			continue;
-		if (same_secret(comm, seeker->secret)) {
-			kref_get(&comm->obj.ref);
-			found = comm;
-			break;
-		}
-		why->stranger = true;
-	}
-	tomb = found ? NULL : tomb_find(seeker->uuid, seeker->secret, rank);
-	if (tomb && tomb->died > seeker->born) {
-		why->gone = true;
-		why->fault = tomb->fault;
-	}
-	mutex_unlock(&table_lock);
-	return found;
-}
-
-void hcomm_comm_put(struct hcomm_comm *comm)
-{
-	hcomm_object_put(&comm->obj);
-}
-
-void hcomm_comm_watch_add(struct hcomm_comm_watch *watch)
-{
-	mutex_lock(&table_lock);
-	list_add_tail(&watch->node, &watches);
-	mutex_unlock(&table_lock);
-}
-
-void hcomm_comm_watch_del(struct hcomm_comm_watch *watch)
-{
-	mutex_lock(&table_lock);
-	list_del_init(&watch->node);
-	mutex_unlock(&table_lock);
-}
-
-static int table_add(struct hcomm_comm *new)
-{
-	struct hcomm_comm *comm;
-	struct hcomm_tomb *tomb;
-	int ret = 0;
-
-	mutex_lock(&table_lock);
-	list_for_each_entry(comm, &table, node)
-		if (comm_is(comm, new->uuid, new->par.rank) &&
-		    same_secret(comm, new->secret))
-			ret = -EEXIST;
-	if (!ret) {
-		tomb = tomb_find(new->uuid, new->secret, new->par.rank);
-		if (tomb)
-			tomb_remove(tomb);
-		list_add_tail(&new->node, &table);
-		new->born = ++table_clock;
-	}
-	mutex_unlock(&table_lock);
-	return ret;
-}
-
-static void table_show(struct hcomm_comm *comm)
-{
-	mutex_lock(&table_lock);
-	comm->visible = true;
-	watches_call(comm);
-	mutex_unlock(&table_lock);
-}
 
 /* ------------------------------------------------------------ engine callbacks */
 
@@ -265,6 +84,11 @@ const struct hcomm_engine_ops hcomm_comm_engine_ops = {
 };
 
 /* --------------------------------------------------------------------- the end */
+
+void hcomm_comm_put(struct hcomm_comm *comm)
+{
+	hcomm_object_put(&comm->obj);
+}
 
 /* A fault that this rank declares; ignored if there is one. */
 void hcomm_comm_fault(struct hcomm_comm *comm, u32 reason, int error, u32 rank)
@@ -402,7 +226,7 @@ static void comm_end(struct hcomm_comm *comm)
 	}
 	cancel_work_sync(&comm->work);
 	hcomm_sysfs_remove(&comm->dev);
-	table_bury(comm);
+	hcomm_table_bury(comm);
 }
 
 static void comm_shutdown(struct hcomm_object *obj, bool killed)
@@ -410,9 +234,7 @@ static void comm_shutdown(struct hcomm_object *obj, bool killed)
 	struct hcomm_comm *comm = hcomm_comm_of(obj);
 
 	comm_unlist(comm);
-	mutex_lock(&table_lock);
-	comm->visible = false;
-	mutex_unlock(&table_lock);
+	hcomm_table_hide(comm);
 	mutex_lock(&comm->link_lock);
 	hcomm_comm_lock(comm);
 	WRITE_ONCE(comm->closing, true);
@@ -541,7 +363,7 @@ static struct hcomm_comm *comm_alloc(struct hcomm_ctx *ctx,
 	INIT_LIST_HEAD(&comm->done);
 
 	ret = -ENOMEM;
-	comm->tomb = kzalloc(sizeof(*comm->tomb), GFP_KERNEL_ACCOUNT);
+	comm->tomb = hcomm_tomb_alloc();
 	if (!comm->tomb)
 		goto err_ida;
 	comm->links = kvcalloc(comm->par.nranks, sizeof(*comm->links), GFP_KERNEL_ACCOUNT);
@@ -612,7 +434,7 @@ int hcomm_ioctl_comm_create(struct hcomm_cmd *cmd)
 	comm = comm_alloc(ctx, arg);
 	if (IS_ERR(comm))
 		return PTR_ERR(comm);
-	ret = table_add(comm);
+	ret = hcomm_table_add(comm);
 	if (ret)
 		goto err_put;
 
@@ -639,7 +461,7 @@ int hcomm_ioctl_comm_create(struct hcomm_cmd *cmd)
 	ret = hcomm_cmd_respond(cmd);
 	if (ret)
 		goto err_abort;
-	table_show(comm);
+	hcomm_table_show(comm);
 	hcomm_object_publish(&comm->obj);
 	return 0;
 

@@ -55,6 +55,18 @@ void hcomm_comm_tick(struct work_struct *work);
 /* comm.c */
 void hcomm_comm_fault(struct hcomm_comm *comm, u32 reason, int error, u32 rank);
 void hcomm_comm_teardown(struct hcomm_comm *comm);
+
+/* comm_table.c */
+/* Enter the table, not seen by peers yet; -EEXIST if this rank is there. */
+int hcomm_table_add(struct hcomm_comm *comm);
+/* Peers find it from now on; who waits for it is told. */
+void hcomm_table_show(struct hcomm_comm *comm);
+/* Peers find it no more. */
+void hcomm_table_hide(struct hcomm_comm *comm);
+/* Leave the table; comm->tomb takes the place, and who waits is told. */
+void hcomm_table_bury(struct hcomm_comm *comm);
+/* For comm->tomb; kfree() ends one that was not used. */
+struct hcomm_tomb *hcomm_tomb_alloc(void);
 void hcomm_comms_exit(void);
 
 /* link.c */
