@@ -48,7 +48,7 @@ suite kselftest-6.1 1500 selftests/kselftest/run.sh stock-6.1
 suite multi-6.12 900 selftests/multi/run.sh --kernel stock-6.12
 suite multi-6.1 900 selftests/multi/run.sh --kernel stock-6.1
 suite api-uml 900 selftests/api-uml.sh
-suite api-6.12 900 selftests/api.sh stock-6.12
-suite api-6.1 900 selftests/api.sh stock-6.1
+suite api-6.12 1500 selftests/api.sh stock-6.12
+suite api-6.1 1200 selftests/api.sh stock-6.1
 
 tally $SUITE_LIST
