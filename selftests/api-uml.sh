@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The library over RDMA alone, among ranks of one UML kernel: Soft-RoCE, and iWARP,
-# which has no write with immediate data; KTAP.
+# The library among ranks of one UML kernel: over local links with few and many ranks,
+# and over RDMA alone: Soft-RoCE, and iWARP, which has no write with immediate data;
+# KTAP.
 
 cd "$(dirname "$0")/.." || exit 1
 out=build/api-uml
@@ -17,13 +18,14 @@ eval "$(tools/lab/kernel.sh path uml)" || fail "no kernel"
 } >"$out/build.log" 2>&1 || { cat "$out/build.log" >&2; fail "it does not build"; }
 
 n=0 bad=0
-# job DEVICE RANKS COMMAND...
+# job DEVICE RANKS COMMAND...; DEVICE none: local links
 job() {
-	local device=$1 ranks=$2 rc=0
+	local device=$1 ranks=$2 rc=0 transport=rdma
 	shift 2
 	n=$((n + 1))
+	[ "$device" != none ] || transport=local
 	tools/lab/uml-run --timeout 200 --rdma "$device" --module build/kmod/uml/kmod/hcomm.ko \
-		--env HCOMM_TRANSPORT=rdma --cwd "$PWD" --log "$out/$n.dmesg" -- \
+		--env HCOMM_TRANSPORT=$transport --cwd "$PWD" --log "$out/$n.dmesg" -- \
 		sh -c 'modprobe hcomm && build/bin/hcomm_run -n "$@"' job "$ranks" "$@" \
 		>"$out/$n.log" 2>&1 </dev/null || rc=$?
 	if [ $rc -eq 0 ]; then
@@ -35,6 +37,15 @@ job() {
 	fi
 }
 
+for t in build/selftests/lib/test_api_*; do
+	[ -x "$t" ] || continue
+	case $t in
+	*_calls | *_classic) ;;		# of two ranks at least
+	*) job none 1 "$t" ;;
+	esac
+	job none 2 "$t"
+	job none 5 "$t"
+done
 for device in rxe siw; do
 	job $device 2 build/bin/first
 	for t in build/selftests/lib/test_api_*; do

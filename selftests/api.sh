@@ -65,10 +65,6 @@ for t in build/selftests/lib/test_api_*; do
 	[ -x "$t" ] || continue
 	on_one 3 "$(basename "$t"), 3 ranks on one node" "$t"
 	on_two 2 "$(basename "$t"), 4 ranks on two nodes" "$t"
-	# Numbers of ranks are the library's matter: once is enough.
-	[ "$kind" = stock-6.12 ] || continue
-	on_one 2 "$(basename "$t"), 2 ranks on one node" "$t"
-	on_two 1 "$(basename "$t"), 2 ranks on two nodes" "$t"
 done
 on_one 1 "hcomm_test, one rank" build/bin/hcomm_test
 on_one 3 "hcomm_test, one node" build/bin/hcomm_test
