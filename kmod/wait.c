@@ -8,6 +8,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 
 #include "comm_priv.h"
 
@@ -82,7 +83,8 @@ static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u6
 			return 0;
 		if (progress)
 			spin_end = now + limit;
-		if (!more && (need_resched() || now >= spin_end))
+		/* Who shares its CPU may keep from it the very rank that it waits for. */
+		if (!more && (need_resched() || !single_task_running() || now >= spin_end))
 			return 0;
 		cond_resched();
 		cpu_relax();
