@@ -23,14 +23,14 @@ packages_of() {
 		     "ibverbs-providers perftest iproute2" ;;
 	# kernel.sh unpacks the headers themselves into the cache.
 	kernel-6.12 | kernel-6.1)
-		echo "gcc-12 make libc6-dev libelf1 kmod" ;;
+		echo "gcc-12 make libc6-dev libelf1 kmod pahole" ;;
 	lab)	echo "python3 qemu-system-x86 busybox-static kmod cpio iproute2" \
 		     "gcc libc6-dev zstd xz-utils" ;;
 	source)	echo "linux-source-6.12 gcc make flex bison bc libelf-dev" \
 		     "libssl-dev xz-utils kmod perl cpio python3" ;;
 	check)	echo "sparse clang clang-tidy libclang-rt-14-dev valgrind perl" \
 		     "git shellcheck" ;;
-	peers)	echo "openmpi-bin libopenmpi-dev perftest" ;;
+	peers)	echo "openmpi-bin libopenmpi-dev mpich libmpich-dev perftest" ;;
 	data)	echo "gzip" ;;
 	charts)	echo "gnuplot-nox" ;;
 	*)	return 1 ;;
