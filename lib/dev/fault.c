@@ -81,12 +81,20 @@ void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 	case HCOMM_COLL_REDUCE:
 	case HCOMM_COLL_ALLREDUCE:
 	case HCOMM_COLL_REDUCE_SCATTER:
+	case HCOMM_COLL_SCAN:
+	case HCOMM_COLL_EXSCAN:
 		comma = ", ";
 		op = hcomm_redop_text(call->redop);
 		break;
 	}
-	if (call->coll == HCOMM_COLL_BROADCAST || call->coll == HCOMM_COLL_REDUCE)
+	switch (call->coll) {
+	case HCOMM_COLL_BROADCAST:
+	case HCOMM_COLL_REDUCE:
+	case HCOMM_COLL_GATHER:
+	case HCOMM_COLL_SCATTER:
 		snprintf(root, sizeof(root), ", root %u", call->root);
+		break;
+	}
 	snprintf(text, room, "%s of %llu %s%s%s%s, %s", coll ? coll : "unknown call",
 		 (unsigned long long)call->count, hcomm_dtype_text(call->dtype),
 		 comma, op, root, algo ? algo : "unknown algorithm");
@@ -162,8 +170,11 @@ void hcomm_fault_text(const struct hcomm_fault *f, char *text, size_t room)
 	if (f->reason == HCOMM_FAULT_MISMATCH) {
 		hcomm_call_text(&f->mine, mine, sizeof(mine));
 		hcomm_call_text(&f->theirs, theirs, sizeof(theirs));
+		/* what else they compare is but a hash */
 		snprintf(text, room,
-			 "the calls of two ranks differ: rank %u: %s; rank %u: %s. All ranks must make the same calls in the same order, and a receive must ask for the length that is sent",
+			 "the calls of two ranks differ%s: rank %u: %s; rank %u: %s. All ranks must make the same calls in the same order, and a receive must ask for the length that is sent",
+			 strcmp(mine, theirs) ? "" :
+			 " in the lengths of blocks, or in the plan that a tuner or a measured model chose",
 			 f->reporter, mine, f->rank, theirs);
 		return;
 	}

@@ -279,6 +279,18 @@ static void test_texts(void)
 	CHECK(strstr(text, "rank 1: ") && strstr(text, "16 fp32, sum") &&
 	      strstr(text, "rank 3: ") && strstr(text, "5 int8, root 2"), "%s", text);
 	CHECK(hcomm_fault_result(&f) == HCOMM_ERR_MISMATCH, "result");
+	/* whatever differs is said */
+	f.mine.coll = f.theirs.coll = HCOMM_COLL_EXSCAN;
+	f.theirs.redop = HCOMM_OP_PROD;
+	hcomm_fault_text(&f, text, sizeof(text));
+	CHECK(strstr(text, ", sum") && strstr(text, ", prod"), "%s", text);
+	f.mine.coll = f.theirs.coll = HCOMM_COLL_SCATTER;
+	hcomm_fault_text(&f, text, sizeof(text));
+	CHECK(strstr(text, "root 0") && strstr(text, "root 2"), "%s", text);
+	f.theirs = f.mine;
+	f.theirs.hash = 1;
+	hcomm_fault_text(&f, text, sizeof(text));
+	CHECK(strstr(text, "lengths of blocks"), "%s", text);
 	for (i = 0; i <= HCOMM_FAULT_COUNT; i++) {
 		f.reason = i;
 		hcomm_fault_text(&f, text, sizeof(text));
