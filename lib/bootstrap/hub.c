@@ -371,11 +371,23 @@ static void hub_end(struct hub *hub)
 	free(hub);
 }
 
+/* for epoll_wait(): until @next, which may be over by now */
+static int timeout_until(int64_t next)
+{
+	int64_t left = next - hcomm_now_ms();
+
+	if (next == INT64_MAX)
+		return -1;
+	if (left < 0)
+		return 0;
+	return left > 1000000 ? 1000000 : (int)left;
+}
+
 static void *hub_thread(void *arg)
 {
 	struct epoll_event ev[64];
 	struct hub *hub = arg;
-	int64_t next, wait;
+	int64_t next;
 	int n, i;
 
 	pthread_setname_np(pthread_self(), "hcomm-bootstrap");
@@ -388,11 +400,7 @@ static void *hub_thread(void *arg)
 			timed_out(hub);
 			continue;
 		}
-		wait = next == INT64_MAX ? -1 : next - hcomm_now_ms();
-		if (wait < -1)
-			wait = 0;
-		n = epoll_wait(hub->epoll, ev, ARRAY_SIZE(ev),
-			       wait > 1000000 ? 1000000 : (int)wait);
+		n = epoll_wait(hub->epoll, ev, ARRAY_SIZE(ev), timeout_until(next));
 		/* whatever kept us from accepting may be over */
 		if (!n)
 			listening(hub, true);
