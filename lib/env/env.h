@@ -72,7 +72,8 @@ struct hcomm_start {
  *
  * The secret comes from HCOMM_SECRET, which should be random and known to the
  * job alone.  Without it, it comes from the job's identity (TORCHELASTIC_RUN_ID,
- * PMIX_NAMESPACE, SLURM_JOB_ID, ...) or, failing that, from rank 0's address:
+ * PMIX_NAMESPACE, SLURM_JOB_ID, the proxy of MPICH's launcher on one node, ...)
+ * or, failing that, from rank 0's address:
  * this keeps jobs from meeting by mistake, and does not keep out somebody who
  * can guess it.
  */

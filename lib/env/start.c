@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Who this process is, from the environment of its launcher. */
+#include <limits.h>
 #include <linux/hcomm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "../base/base.h"
 #include "../base/hmac.h"
@@ -46,7 +48,7 @@ static const struct launcher launchers[] = {
 };
 
 /* index of the launchers that are not like the others */
-enum { BARE = 0, TORCHRUN = 1, SLURM = 4 };
+enum { BARE = 0, TORCHRUN = 1, PMI = 3, SLURM = 4 };
 
 static bool launcher_present(size_t i)
 {
@@ -100,8 +102,29 @@ static hcommResult_t read_ranks(const struct launcher *l,
 	return HCOMM_SUCCESS;
 }
 
+/*
+ * MPICH's launcher names no job in the environment, but each rank has a socket to
+ * its proxy, which is one process per job and node: that process tells the jobs of
+ * a node apart.
+ */
+static void identity_of_proxy(uint32_t size, char *text, size_t room)
+{
+	const char *fd = getenv("PMI_FD"), *local = getenv("MPI_LOCALNRANKS");
+	struct ucred proxy = { .pid = 0 };
+	socklen_t len = sizeof(proxy);
+	uint64_t number;
+
+	if (!local || !hcomm_parse_number(local, size, &number) || number != size)
+		return;
+	if (!fd || !hcomm_parse_number(fd, INT_MAX, &number))
+		return;
+	if (getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &proxy, &len) || proxy.pid <= 0)
+		return;
+	snprintf(text, room, "PMI_FD=%d;", (int)proxy.pid);
+}
+
 /* "VAR=value;VAR=value" of the variables that tell jobs apart */
-static bool job_identity(const struct launcher *l, char *text, size_t room)
+static void job_identity(const struct launcher *l, char *text, size_t room)
 {
 	size_t len = 0, i;
 
@@ -116,7 +139,6 @@ static bool job_identity(const struct launcher *l, char *text, size_t room)
 		if (len >= room)
 			len = room - 1;
 	}
-	return len > 0;
 }
 
 static void derive(const char *what, const char *label, uint8_t *out)
@@ -276,6 +298,8 @@ hcommResult_t hcomm_env_start(struct hcomm_start *start)
 		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
 				  "HCOMM_SECRET is empty: set a random text, or unset it");
 	job_identity(&launchers[i], identity, sizeof(identity));
+	if (i == PMI && !*identity)
+		identity_of_proxy(start->size, identity, sizeof(identity));
 	ret = read_root(i, start, secret ? secret : identity);
 	if (ret)
 		return ret;

@@ -2,6 +2,9 @@
 /* The environment: launchers, strict values, options, choice of algorithm. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../../lib/base/base.h"
 #include "../../lib/comm/options.h"
@@ -153,6 +156,41 @@ static void test_pmi(void)
 	STARTED(1, 2, "h", 9);
 	ENV("PMI_RANK", "1");
 	REFUSED(hcomm_env_start(&s), "PMI_SIZE");
+}
+
+/* The port of a job whose proxy, at the other end of PMI_FD, is this process. */
+static uint16_t port_of_proxy(const char *size)
+{
+	char fd[16];
+	int pair[2];
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "no sockets");
+	snprintf(fd, sizeof(fd), "%d", pair[1]);
+	ENV("PMI_RANK", "1", "PMI_SIZE", size, "MPI_LOCALNRANKS", "2", "PMI_FD", fd);
+	s.port = 0;
+	if (hcomm_env_start(&s))
+		s.port = 0;
+	close(pair[0]);
+	close(pair[1]);
+	return s.port;
+}
+
+static void test_hydra(void)
+{
+	uint16_t port = port_of_proxy("2");
+	int status = 0;
+	pid_t pid;
+
+	CHECK(port >= 18000 && port < 30000, "%u: %s", port, hcomm_error_text());
+	CHECK(port_of_proxy("2") == port, "%u, then %u", port, s.port);
+	/* a proxy is of one node, with several it tells ranks apart, not jobs */
+	CHECK(!port_of_proxy("3"), "port %u with two nodes", s.port);
+	pid = fork();
+	if (!pid)
+		_exit(port_of_proxy("2") == port);
+	CHECK(waitpid(pid, &status, 0) == pid && !status, "two jobs on port %u", port);
+	ENV("PMI_RANK", "1", "PMI_SIZE", "2", "MPI_LOCALNRANKS", "2", "PMI_FD", "999");
+	REFUSED(hcomm_env_start(&s), "HCOMM_PORT");
 }
 
 static void test_slurm(void)
@@ -330,6 +368,7 @@ int main(void)
 	RUN(test_torchrun(), "torchrun");
 	RUN(test_open_mpi(), "Open MPI");
 	RUN(test_pmi(), "PMI");
+	RUN(test_hydra(), "PMI: jobs of one node by their proxy");
 	RUN(test_slurm(), "Slurm");
 	RUN(test_secret(), "secrets");
 	RUN(test_options(), "options, and who wins");
