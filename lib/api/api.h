@@ -2,8 +2,8 @@
 /*
  * What the files of the API share.
  *
- * The functions of one call differ only in their last step: each checks its
- * arguments in a function of all forms, which ends with hcomm_api_launch().
+ * The forms of a call differ only in their last step, hcomm_api_launch(): all before
+ * it, the check of the arguments, is one function for all forms.
  */
 #ifndef HCOMM_API_H
 #define HCOMM_API_H
@@ -66,9 +66,5 @@ hcommResult_t hcomm_api_buffer(const char *name, const char *which, const void *
 /* both buffers, which must not overlap unless the call is in place */
 hcommResult_t hcomm_api_buffers(const struct hcomm_call_args *call,
 				uint64_t send_bytes, uint64_t recv_bytes);
-
-/* @block is block @rank of a buffer of blocks of @bytes */
-bool hcomm_api_is_block(const void *block, const void *all, uint32_t rank,
-			uint64_t bytes);
 
 #endif /* HCOMM_API_H */

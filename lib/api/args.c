@@ -88,9 +88,3 @@ hcommResult_t hcomm_api_buffers(const struct hcomm_call_args *call,
 				  call->recv);
 	return HCOMM_SUCCESS;
 }
-
-bool hcomm_api_is_block(const void *block, const void *all, uint32_t rank,
-			uint64_t bytes)
-{
-	return block && all && (uintptr_t)block == (uintptr_t)all + rank * bytes;
-}

@@ -131,10 +131,9 @@ hcommResult_t hcommRedOpCreatePreMulSum(hcommRedOp_t *op, const void *scalar,
 	if (!op || !scalar)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: %s is NULL", name,
 				  op ? "scalar" : "op");
-	if ((unsigned int)dtype >= HCOMM_DT_COUNT)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "%s: dtype is %lld, must be a hcommDataType_t", name,
-				  (long long)dtype);
+	ret = hcomm_api_type(name, dtype);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&comm->lock);
 	i = free_entry(comm);
 	if (i < PREMUL_MAX) {
