@@ -75,8 +75,6 @@ static hcommResult_t world_start(void)
 
 	ret = hcomm_log_setup();
 	if (!ret)
-		ret = hcomm_dev_check_fork();
-	if (!ret)
 		ret = hcomm_env_start(&start);
 	if (!ret)
 		ret = hcomm_options_read(NULL, &opts);
@@ -97,10 +95,12 @@ static hcommResult_t world_start(void)
 
 hcommResult_t hcommInit(int *argc, char ***argv)
 {
-	hcommResult_t ret;
+	hcommResult_t ret = hcomm_dev_check_fork();
 
 	(void)argc;
 	(void)argv;
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&world_lock);
 	if (world_state != WORLD_NONE) {
 		pthread_mutex_unlock(&world_lock);
@@ -233,89 +233,7 @@ hcommResult_t hcommCommAbort(hcommComm_t handle)
 	arg.comm_id = comm->id;
 	err = hcomm_dev_ioctl(HCOMM_COMM_ABORT, &arg);
 	/* it may have failed before, which is just as well */
-	if (err && !hcomm_comm_query(comm))
+	if (!hcomm_comm_query(comm) && err)
 		return hcomm_fail_errno(err, "abort");
-	hcomm_comm_query(comm);
-	return HCOMM_SUCCESS;
-}
-
-hcommResult_t hcommCommRank(hcommComm_t handle, int *rank)
-{
-	struct hcomm_comm *comm;
-	hcommResult_t ret = hcomm_api_comm(handle, &comm);
-
-	if (ret)
-		return ret;
-	if (!rank)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "rank is NULL");
-	*rank = (int)comm->rank;
-	return HCOMM_SUCCESS;
-}
-
-hcommResult_t hcommCommSize(hcommComm_t handle, int *size)
-{
-	struct hcomm_comm *comm;
-	hcommResult_t ret = hcomm_api_comm(handle, &comm);
-
-	if (ret)
-		return ret;
-	if (!size)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "size is NULL");
-	*size = (int)comm->nranks;
-	return HCOMM_SUCCESS;
-}
-
-hcommResult_t hcommCommLocalRank(hcommComm_t handle, int *local_rank)
-{
-	struct hcomm_comm *comm;
-	hcommResult_t ret = hcomm_api_comm(handle, &comm);
-
-	if (ret)
-		return ret;
-	if (!local_rank)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "local_rank is NULL");
-	*local_rank = (int)comm->local_rank;
-	return HCOMM_SUCCESS;
-}
-
-hcommResult_t hcommCommGetAsyncError(hcommComm_t handle, hcommResult_t *result)
-{
-	struct hcomm_comm *comm;
-	hcommResult_t ret = hcomm_api_comm(handle, &comm);
-
-	if (ret)
-		return ret;
-	if (!result)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "result is NULL");
-	*result = hcomm_comm_query(comm);
-	return HCOMM_SUCCESS;
-}
-
-const char *hcommGetLastError(hcommComm_t handle)
-{
-	static __thread char text[HCOMM_ERROR_TEXT];
-	struct hcomm_comm *comm;
-
-	*text = 0;
-	if (!handle || hcomm_api_comm(handle, &comm))
-		strcpy(text, hcomm_error_text());
-	else if (hcomm_comm_query(comm))
-		strcpy(text, comm->fault_text);
-	return *text ? text : "no error";
-}
-
-hcommResult_t hcommCommGetStats(hcommComm_t handle, hcommStats_t *stats)
-{
-	struct hcomm_comm *comm;
-	hcommResult_t ret = hcomm_api_comm(handle, &comm);
-
-	if (ret)
-		return ret;
-	if (!stats || stats->size != sizeof(*stats))
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "stats: size must be %zu", sizeof(*stats));
-	pthread_mutex_lock(&comm->lock);
-	*stats = comm->stats;
-	pthread_mutex_unlock(&comm->lock);
 	return HCOMM_SUCCESS;
 }

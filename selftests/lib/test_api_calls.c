@@ -665,6 +665,7 @@ static void test_fork(void)
 	pid = fork();
 	if (!pid) {
 		if (hcommBarrier(COMM_WORLD) != HCOMM_ERR_FORKED ||
+		    hcommInit(NULL, NULL) != HCOMM_ERR_FORKED ||
 		    hcommMalloc(1) || hcommFinalize() != HCOMM_ERR_FORKED ||
 		    !strstr(hcommGetLastError(NULL), "child"))
 			_exit(1);
