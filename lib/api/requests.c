@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Requests: waiting for calls in flight, starting persistent ones. */
-#include <string.h>
-
 #include "api.h"
 
 static hcommResult_t need_req(const hcommRequest_t *req)
@@ -42,24 +40,17 @@ hcommResult_t hcommTest(hcommRequest_t *req, int *done)
 
 hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs)
 {
-	hcommResult_t first = HCOMM_SUCCESS, ret;
-	char text[HCOMM_ERROR_TEXT];
+	struct hcomm_first_error first;
 	int i;
 
 	if (count < 0 || (count && !reqs))
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
 				  "hcommWaitAll: count is %d, reqs is %p", count,
 				  (void *)reqs);
-	for (i = 0; i < count; i++) {
-		ret = hcommWait(&reqs[i]);
-		if (!ret || first)
-			continue;
-		first = ret;
-		memcpy(text, hcomm_error_text(), sizeof(text));
-	}
-	if (first)
-		memcpy(hcomm_error_text(), text, sizeof(text));
-	return first;
+	first.result = HCOMM_SUCCESS;
+	for (i = 0; i < count; i++)
+		hcomm_error_keep(&first, hcommWait(&reqs[i]));
+	return hcomm_error_restore(&first);
 }
 
 hcommResult_t hcommStart(hcommRequest_t req)

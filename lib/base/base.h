@@ -47,14 +47,20 @@ void hcomm_error_prefix(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /**
- * struct hcomm_first_error - the first error since somebody began to watch
- * @result: code, HCOMM_SUCCESS: none
+ * struct hcomm_first_error - the first error of several calls
+ * @result: code, HCOMM_SUCCESS: none so far; the text then has no meaning
  * @text: it in words
  */
 struct hcomm_first_error {
 	hcommResult_t result;
 	char text[HCOMM_ERROR_TEXT];
 };
+
+/* a call returned @ret: keep it with this thread's text if it is the first error */
+void hcomm_error_keep(struct hcomm_first_error *first, hcommResult_t ret);
+
+/* make what was kept this thread's last error again.  Return: its code */
+hcommResult_t hcomm_error_restore(const struct hcomm_first_error *first);
 
 /* write this thread's next error down, too; NULL: no more.  Return: who watched */
 struct hcomm_first_error *hcomm_error_watch(struct hcomm_first_error *first);

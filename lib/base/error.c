@@ -55,6 +55,21 @@ const char *hcomm_strerror(int err)
 	return strerror_r(err, buf, sizeof(buf));
 }
 
+void hcomm_error_keep(struct hcomm_first_error *first, hcommResult_t ret)
+{
+	if (!ret || first->result)
+		return;
+	first->result = ret;
+	memcpy(first->text, last_error, sizeof(first->text));
+}
+
+hcommResult_t hcomm_error_restore(const struct hcomm_first_error *first)
+{
+	if (first->result)
+		memcpy(last_error, first->text, sizeof(last_error));
+	return first->result;
+}
+
 hcommResult_t hcomm_fail(hcommResult_t result, const char *fmt, ...)
 {
 	char text[HCOMM_ERROR_TEXT];
@@ -65,10 +80,8 @@ hcommResult_t hcomm_fail(hcommResult_t result, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	memcpy(last_error, text, sizeof(text));
-	if (watcher && !watcher->result) {
-		watcher->result = result;
-		memcpy(watcher->text, text, sizeof(text));
-	}
+	if (watcher)
+		hcomm_error_keep(watcher, result);
 	hcomm_log(HCOMM_LOG_ERROR, "error: %s: %s", hcommGetErrorString(result),
 		  last_error);
 	return result;

@@ -142,7 +142,6 @@ static void copy_pairs(struct hcomm_group *g)
  * @count: how many are numbered
  * @launched: how many are launched
  * @failed: first error of one that could not be launched
- * @text: it in words
  */
 struct flight {
 	struct hcomm_member **members;
@@ -151,8 +150,7 @@ struct flight {
 	struct hcomm_number *numbers;
 	uint32_t count;
 	uint32_t launched;
-	hcommResult_t failed;
-	char text[HCOMM_ERROR_TEXT];
+	struct hcomm_first_error failed;
 };
 
 static void flight_free(struct flight *f)
@@ -202,14 +200,6 @@ static void take_back(struct flight *f, const struct hcomm_comm *comm, uint32_t 
 		f->numbers[n++] = f->numbers[i];
 	}
 	f->count = n;
-}
-
-static void note_error(struct flight *f, hcommResult_t ret)
-{
-	if (f->failed)
-		return;
-	f->failed = ret;
-	strcpy(f->text, hcomm_error_text());
 }
 
 static hcommResult_t prepare_one(struct flight *f, struct hcomm_member *m)
@@ -274,11 +264,10 @@ static hcommResult_t prepare_all(struct flight *f, struct hcomm_group *g)
 		ret = prepare_one(f, m);
 		if (!ret)
 			continue;
-		note_error(f, ret);
+		hcomm_error_keep(&f->failed, ret);
 		if (!hcomm_comm_query(m->comm)) {
 			take_back(f, NULL, 0);
-			strcpy(hcomm_error_text(), f->text);
-			return f->failed;
+			return hcomm_error_restore(&f->failed);
 		}
 		take_back(f, m->comm, 0);
 	}
@@ -297,7 +286,8 @@ static void launch_all(struct flight *f, bool wait)
 		if (err) {
 			struct hcomm_member *m = f->members[f->launched];
 
-			note_error(f, hcomm_comm_error(m->comm, err, m->call.name));
+			hcomm_error_keep(&f->failed,
+					 hcomm_comm_error(m->comm, err, m->call.name));
 			take_back(f, m->comm, f->launched);
 		}
 	} while (err);
@@ -344,14 +334,12 @@ hcommResult_t hcomm_group_launch(struct hcomm_group *g, hcommRequest_t *req)
 	if (!ret) {
 		launch_all(&f, !req);
 		copy_pairs(g);
-		if (!req || f.failed)
+		if (!req || f.failed.result)
 			ret = hcomm_op_wait(chain(&f));
 		else
 			*req = chain(&f);
-		if (f.failed) {
-			ret = f.failed;
-			strcpy(hcomm_error_text(), f.text);
-		}
+		if (f.failed.result)
+			ret = hcomm_error_restore(&f.failed);
 	}
 	flight_free(&f);
 	return ret;

@@ -522,19 +522,13 @@ static hcommResult_t wait_one(struct hcomm_request *r)
 
 hcommResult_t hcomm_op_wait(hcommRequest_t r)
 {
-	hcommResult_t first = HCOMM_SUCCESS, ret;
-	char text[HCOMM_ERROR_TEXT];
+	struct hcomm_first_error first;
 	struct hcomm_request *more;
 
+	first.result = HCOMM_SUCCESS;
 	for (; r; r = more) {
 		more = r->more;
-		ret = wait_one(r);
-		if (!ret || first)
-			continue;
-		first = ret;
-		strcpy(text, hcomm_error_text());
+		hcomm_error_keep(&first, wait_one(r));
 	}
-	if (first)
-		strcpy(hcomm_error_text(), text);
-	return first;
+	return hcomm_error_restore(&first);
 }

@@ -155,13 +155,13 @@ static hcommResult_t all_prepared(struct hcomm_comm *parent, hcommResult_t mine)
 		.send = &worst,
 		.recv = &worst,
 	};
-	char text[HCOMM_ERROR_TEXT];
+	struct hcomm_first_error own = { .result = HCOMM_SUCCESS };
 	hcommResult_t ret;
 
-	strcpy(text, hcomm_error_text());
+	hcomm_error_keep(&own, mine);
 	ret = hcomm_op_run(parent, &call);
 	if (mine)
-		return hcomm_fail(mine, "%s", text);
+		return hcomm_error_restore(&own);
 	if (ret || !(worst >> 32))
 		return ret;
 	ret = (hcommResult_t)(worst >> 32);
