@@ -7,10 +7,10 @@
 
 /**
  * struct hcomm_registration - memory that the caller promised to keep
- * @addr: start
+ * @region: it
  */
 struct hcomm_registration {
-	uintptr_t addr;
+	struct hcomm_region region;
 };
 
 void *hcommMalloc(size_t size)
@@ -49,11 +49,12 @@ hcommResult_t hcommMemRegister(void *ptr, size_t size, hcommMem_t *mem)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
 				  "hcommMemRegister of %zu bytes at %p: NULL, empty, or past the end of memory",
 				  size, ptr);
-	reg = malloc(sizeof(*reg));
+	reg = calloc(1, sizeof(*reg));
 	if (!reg)
 		return hcomm_fail_nomem("a registration");
-	reg->addr = addr;
-	ret = hcomm_region_add(addr, size);
+	reg->region.addr = addr;
+	reg->region.len = size;
+	ret = hcomm_region_add(&reg->region);
 	if (ret)
 		goto fail;
 	/* now if there is a device, so that errors come here; else on first use */
@@ -63,7 +64,7 @@ hcommResult_t hcommMemRegister(void *ptr, size_t size, hcommMem_t *mem)
 		*mem = reg;
 		return HCOMM_SUCCESS;
 	}
-	hcomm_region_del(addr);
+	hcomm_region_del(&reg->region);
 fail:
 	free(reg);
 	return ret;
@@ -75,7 +76,7 @@ hcommResult_t hcommMemDeregister(hcommMem_t mem)
 
 	if (ret || !mem)
 		return ret;
-	hcomm_region_del(mem->addr);
+	hcomm_region_del(&mem->region);
 	free(mem);
 	return HCOMM_SUCCESS;
 }

@@ -39,15 +39,27 @@ hcommResult_t hcomm_mem_find(const void *addr, uint64_t len, uint32_t *id,
 /* bytes of the pool that are mapped, in use or not; for tests */
 uint64_t hcomm_mem_mapped(void);
 
-/* region.c, under its lock */
+/* ------------------------------------------------------------------- region.c */
+
+/**
+ * struct hcomm_region - a range of addresses, embedded in what its owner knows of it
+ * @addr: start
+ * @len: bytes
+ * @pooled: it is of the pool
+ * @id: MEM object, 0: not pinned; protected by the lock of the table
+ */
 struct hcomm_region {
 	uintptr_t addr;
 	uint64_t len;
-	uint32_t id;		/* MEM object, 0: not pinned */
+	bool pooled;
+	uint32_t id;
 };
 
-hcommResult_t hcomm_region_add(uintptr_t addr, uint64_t len);
-/* the region that begins at @addr ends, its MEM object too */
-void hcomm_region_del(uintptr_t addr);
+/* put a region into the table; all but its id is set and stays */
+hcommResult_t hcomm_region_add(struct hcomm_region *region);
+/* it ends, its MEM object too */
+void hcomm_region_del(struct hcomm_region *region);
+/* the region of the pool that @addr lies in, NULL: none */
+struct hcomm_region *hcomm_region_pooled(uintptr_t addr);
 
 #endif /* HCOMM_MEM_H */

@@ -4,8 +4,8 @@
  * blocks (an arena is pinned as a whole, and locked memory is scarce); larger
  * ones by mmap(), of which some are kept when they are freed.
  *
- * Every block is preceded by nothing: what a pointer is, is looked up in a table
- * of arenas and large blocks, sorted by address, so that blocks keep their
+ * Every block is preceded by nothing: what a pointer is, is looked up in the table
+ * of regions, as each arena and each large block is one, so that blocks keep their
  * alignment and a wrong free is noticed.
  */
 #include <pthread.h>
@@ -27,18 +27,18 @@
 
 /**
  * struct extent - an arena or a large block
- * @addr: start
- * @size: bytes mapped
+ * @region: what is mapped
  * @shift: log2 of the size of its blocks, 0: one large block
- * @freed: when it was freed, 0: in use (large blocks)
+ * @freed: it is kept (large blocks)
+ * @older: the next of those that are kept
  * @used: one bit per block (arenas)
  */
 struct extent {
-	uintptr_t addr;
-	size_t size;
+	struct hcomm_region region;
 	unsigned int shift;
-	uint64_t freed;
-	uint64_t *used;
+	bool freed;
+	struct extent *older;
+	uint64_t used[];
 };
 
 struct free_block {
@@ -47,27 +47,16 @@ struct free_block {
 
 /* protects all below */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct extent *extents;
-static size_t count, room;
 static struct free_block *free_lists[CLASSES];
+static struct extent *kept;		/* freed large blocks, the latest first */
 static size_t kept_bytes;
 static uint64_t mapped_bytes;
-static uint64_t clock_now;
 
-/* index of the first extent after @addr */
-static size_t after(uintptr_t addr)
+/* the extent that @addr lies in, NULL: none */
+static struct extent *extent_of(uintptr_t addr)
 {
-	size_t lo = 0, hi = count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (extents[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	/* the region is its first member */
+	return (struct extent *)hcomm_region_pooled(addr);
 }
 
 /* whole pages, aligned to 2 MiB from that size up */
@@ -77,8 +66,6 @@ static void *map_pages(size_t size)
 	uintptr_t start, end, want;
 	void *p;
 
-	if (size > SIZE_MAX / 2)
-		return NULL;
 	p = mmap(NULL, size + align, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
@@ -96,52 +83,72 @@ static void *map_pages(size_t size)
 	return (void *)want;
 }
 
-static void unmap_extent(size_t at)
+static void unmap_extent(struct extent *e)
 {
-	struct extent e = extents[at];
-
-	memmove(&extents[at], &extents[at + 1], (count - at - 1) * sizeof(e));
-	count--;
-	hcomm_region_del(e.addr);
-	munmap((void *)e.addr, e.size);
-	mapped_bytes -= e.size;
+	hcomm_region_del(&e->region);
+	munmap((void *)e->region.addr, e->region.len);
+	mapped_bytes -= e->region.len;
+	free(e);
 }
 
 static struct extent *new_extent(size_t size, unsigned int shift)
 {
-	struct extent *more, e = { .size = size, .shift = shift };
-	size_t at;
+	size_t words = shift ? (size >> shift) / 64 + 1 : 0;
+	struct extent *e = calloc(1, sizeof(*e) + words * sizeof(*e->used));
 	void *p;
 
-	if (count == room) {
-		more = realloc(extents, (room ? room * 2 : 32) * sizeof(e));
-		if (!more)
-			return NULL;
-		extents = more;
-		room = room ? room * 2 : 32;
-	}
-	if (shift) {
-		e.used = calloc((size >> shift) / 64 + 1, sizeof(*e.used));
-		if (!e.used)
-			return NULL;
-	}
+	if (!e)
+		return NULL;
 	p = map_pages(size);
 	if (!p)
-		goto free_used;
-	e.addr = (uintptr_t)p;
-	if (hcomm_region_add(e.addr, size))
+		goto free_extent;
+	e->shift = shift;
+	e->region = (struct hcomm_region){
+		.addr = (uintptr_t)p, .len = size, .pooled = true,
+	};
+	if (hcomm_region_add(&e->region))
 		goto unmap;
-	at = after(e.addr);
-	memmove(&extents[at + 1], &extents[at], (count - at) * sizeof(e));
-	extents[at] = e;
-	count++;
 	mapped_bytes += size;
-	return &extents[at];
+	return e;
 unmap:
 	munmap(p, size);
-free_used:
-	free(e.used);
+free_extent:
+	free(e);
 	return NULL;
+}
+
+/* take a kept block, which @p points to, out of the list */
+static struct extent *unkeep(struct extent **p)
+{
+	struct extent *e = *p;
+
+	*p = e->older;
+	kept_bytes -= e->region.len;
+	e->freed = false;
+	return e;
+}
+
+/* give freed blocks back, the oldest first, until @limit bytes are kept */
+static void trim(size_t limit)
+{
+	struct extent **p;
+
+	while (kept_bytes > limit) {
+		for (p = &kept; (*p)->older; p = &(*p)->older)
+			;
+		unmap_extent(unkeep(p));
+	}
+}
+
+/* what is kept is given up before there is no memory */
+static struct extent *get_extent(size_t size, unsigned int shift)
+{
+	struct extent *e = new_extent(size, shift);
+
+	if (e || !kept)
+		return e;
+	trim(0);
+	return new_extent(size, shift);
 }
 
 /* ---------------------------------------------------------------- small blocks */
@@ -157,7 +164,7 @@ static unsigned int class_shift(size_t size)
 
 static void mark(struct extent *e, uintptr_t addr, bool used)
 {
-	size_t i = (addr - e->addr) >> e->shift;
+	size_t i = (addr - e->region.addr) >> e->shift;
 
 	if (used)
 		e->used[i / 64] |= 1ull << (i % 64);
@@ -167,7 +174,7 @@ static void mark(struct extent *e, uintptr_t addr, bool used)
 
 static bool is_used(const struct extent *e, uintptr_t addr)
 {
-	size_t i = (addr - e->addr) >> e->shift;
+	size_t i = (addr - e->region.addr) >> e->shift;
 
 	return e->used[i / 64] >> (i % 64) & 1;
 }
@@ -179,11 +186,11 @@ static bool add_arena(unsigned int shift)
 	struct extent *e;
 	uintptr_t p;
 
-	e = new_extent(size < ARENA_MIN ? ARENA_MIN : size, shift);
+	e = get_extent(size < ARENA_MIN ? ARENA_MIN : size, shift);
 	if (!e)
 		return false;
 	/* from the end, so that the first allocation is the lowest */
-	for (p = e->addr + e->size; p > e->addr;) {
+	for (p = e->region.addr + e->region.len; p > e->region.addr;) {
 		p -= 1ul << shift;
 		((struct free_block *)p)->next = *list;
 		*list = (struct free_block *)p;
@@ -200,58 +207,55 @@ static void *alloc_small(size_t size)
 		return NULL;
 	b = *list;
 	*list = b->next;
-	mark(&extents[after((uintptr_t)b) - 1], (uintptr_t)b, true);
+	mark(extent_of((uintptr_t)b), (uintptr_t)b, true);
 	return b;
+}
+
+static bool free_small(struct extent *e, uintptr_t addr)
+{
+	struct free_block **list = &free_lists[e->shift - MIN_SHIFT];
+	struct free_block *b = (struct free_block *)addr;
+
+	if (((addr - e->region.addr) & ((1ul << e->shift) - 1)) || !is_used(e, addr))
+		return false;
+	mark(e, addr, false);
+	b->next = *list;
+	*list = b;
+	return true;
 }
 
 /* ---------------------------------------------------------------- large blocks */
 
-/* give freed blocks back, the oldest first, until @limit bytes are kept */
-static void trim(size_t limit)
-{
-	size_t i, oldest;
-
-	while (kept_bytes > limit) {
-		oldest = count;
-		for (i = 0; i < count; i++) {
-			if (!extents[i].shift && extents[i].freed &&
-			    (oldest == count ||
-			     extents[i].freed < extents[oldest].freed))
-				oldest = i;
-		}
-		kept_bytes -= extents[oldest].size;
-		unmap_extent(oldest);
-	}
-}
-
 static void *alloc_large(size_t size)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), i, best = count;
-	struct extent *e;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct extent **p, **best = NULL, *e;
 
 	if (size > SIZE_MAX / 4)
 		return NULL;
 	size = size >= HUGE_SIZE ? (size + HUGE_SIZE - 1) & ~(HUGE_SIZE - 1) :
 				   (size + page - 1) & ~(page - 1);
-	for (i = 0; i < count; i++) {
+	for (p = &kept; *p; p = &(*p)->older) {
 		/* a kept block may waste a quarter */
-		if (extents[i].shift || !extents[i].freed ||
-		    extents[i].size < size || extents[i].size - size > size / 4)
+		if ((*p)->region.len < size || (*p)->region.len - size > size / 4)
 			continue;
-		if (best == count || extents[i].size < extents[best].size)
-			best = i;
+		if (!best || (*p)->region.len < (*best)->region.len)
+			best = p;
 	}
-	if (best < count) {
-		kept_bytes -= extents[best].size;
-		extents[best].freed = 0;
-		return (void *)extents[best].addr;
-	}
-	e = new_extent(size, 0);
-	if (!e && kept_bytes) {
-		trim(0);
-		e = new_extent(size, 0);
-	}
-	return e ? (void *)e->addr : NULL;
+	e = best ? unkeep(best) : get_extent(size, 0);
+	return e ? (void *)e->region.addr : NULL;
+}
+
+static bool free_large(struct extent *e, uintptr_t addr)
+{
+	if (e->freed || addr != e->region.addr)
+		return false;
+	e->freed = true;
+	e->older = kept;
+	kept = e;
+	kept_bytes += e->region.len;
+	trim(KEEP_BYTES);
+	return true;
 }
 
 /* --------------------------------------------------------------------- both */
@@ -269,31 +273,19 @@ hcommResult_t hcomm_mem_alloc(size_t size, void **out)
 bool hcomm_mem_free(void *ptr)
 {
 	uintptr_t addr = (uintptr_t)ptr;
-	struct free_block *b = ptr;
 	struct extent *e;
-	bool ok = false;
-	size_t at;
+	bool ok;
 
 	if (!ptr)
 		return true;
 	pthread_mutex_lock(&lock);
-	at = after(addr);
-	if (!at || addr - extents[at - 1].addr >= extents[at - 1].size)
-		goto out;
-	e = &extents[at - 1];
-	if (!e->shift && addr == e->addr && !e->freed) {
-		e->freed = ++clock_now;
-		kept_bytes += e->size;
-		trim(KEEP_BYTES);
-		ok = true;
-	} else if (e->shift && !((addr - e->addr) & ((1ul << e->shift) - 1)) &&
-		   is_used(e, addr)) {
-		mark(e, addr, false);
-		b->next = free_lists[e->shift - MIN_SHIFT];
-		free_lists[e->shift - MIN_SHIFT] = b;
-		ok = true;
-	}
-out:
+	e = extent_of(addr);
+	if (!e)
+		ok = false;
+	else if (e->shift)
+		ok = free_small(e, addr);
+	else
+		ok = free_large(e, addr);
 	pthread_mutex_unlock(&lock);
 	return ok;
 }

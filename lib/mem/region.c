@@ -10,7 +10,7 @@
 
 /* protects the table */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct hcomm_region *regions;
+static struct hcomm_region **regions;
 static size_t count, room;
 
 /* index of the first region that begins after @addr */
@@ -21,7 +21,7 @@ static size_t after(uintptr_t addr)
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (regions[mid].addr <= addr)
+		if (regions[mid]->addr <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -29,22 +29,27 @@ static size_t after(uintptr_t addr)
 	return lo;
 }
 
-static bool overlaps(size_t at, uintptr_t addr, uint64_t len,
-		     const struct hcomm_region **with)
+/* the region that @addr lies in, NULL: none */
+static struct hcomm_region *holder(uintptr_t addr)
 {
-	if (at && addr - regions[at - 1].addr < regions[at - 1].len)
-		*with = &regions[at - 1];
-	else if (at < count && regions[at].addr - addr < len)
-		*with = &regions[at];
-	else
-		return false;
-	return true;
+	size_t at = after(addr);
+	struct hcomm_region *r = at ? regions[at - 1] : NULL;
+
+	return r && addr - r->addr < r->len ? r : NULL;
+}
+
+/* a region that has bytes of @r, which would be put at @at; NULL: none */
+static const struct hcomm_region *overlap(const struct hcomm_region *r, size_t at)
+{
+	if (at < count && regions[at]->addr - r->addr < r->len)
+		return regions[at];
+	return holder(r->addr);
 }
 
 static bool grow(void)
 {
 	size_t want = room ? room * 2 : 64;
-	struct hcomm_region *more;
+	struct hcomm_region **more;
 
 	if (count < room)
 		return true;
@@ -56,18 +61,19 @@ static bool grow(void)
 	return true;
 }
 
-hcommResult_t hcomm_region_add(uintptr_t addr, uint64_t len)
+hcommResult_t hcomm_region_add(struct hcomm_region *r)
 {
 	const struct hcomm_region *with;
 	hcommResult_t ret = HCOMM_SUCCESS;
 	size_t at;
 
 	pthread_mutex_lock(&lock);
-	at = after(addr);
-	if (overlaps(at, addr, len, &with)) {
+	at = after(r->addr);
+	with = overlap(r, at);
+	if (with) {
 		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
 				 "the %llu bytes at %#llx overlap the %llu bytes at %#llx, which are registered or from hcommMalloc()",
-				 (unsigned long long)len, (unsigned long long)addr,
+				 (unsigned long long)r->len, (unsigned long long)r->addr,
 				 (unsigned long long)with->len,
 				 (unsigned long long)with->addr);
 	} else if (!grow()) {
@@ -75,28 +81,36 @@ hcommResult_t hcomm_region_add(uintptr_t addr, uint64_t len)
 	} else {
 		memmove(&regions[at + 1], &regions[at],
 			(count - at) * sizeof(*regions));
-		regions[at] = (struct hcomm_region){ .addr = addr, .len = len };
+		regions[at] = r;
+		r->id = 0;
 		count++;
 	}
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
 
-void hcomm_region_del(uintptr_t addr)
+void hcomm_region_del(struct hcomm_region *r)
 {
-	uint32_t id = 0;
 	size_t at;
 
 	pthread_mutex_lock(&lock);
-	at = after(addr);
-	if (at && regions[at - 1].addr == addr) {
-		id = regions[at - 1].id;
-		memmove(&regions[at - 1], &regions[at],
-			(count - at) * sizeof(*regions));
-		count--;
-	}
+	at = after(r->addr);
+	memmove(&regions[at - 1], &regions[at], (count - at) * sizeof(*regions));
+	count--;
 	pthread_mutex_unlock(&lock);
-	hcomm_dev_destroy(id);
+	hcomm_dev_destroy(r->id);
+}
+
+struct hcomm_region *hcomm_region_pooled(uintptr_t addr)
+{
+	struct hcomm_region *r;
+
+	pthread_mutex_lock(&lock);
+	r = holder(addr);
+	if (r && !r->pooled)
+		r = NULL;
+	pthread_mutex_unlock(&lock);
+	return r;
 }
 
 hcommResult_t hcomm_mem_find(const void *ptr, uint64_t len, uint32_t *id,
@@ -105,13 +119,11 @@ hcommResult_t hcomm_mem_find(const void *ptr, uint64_t len, uint32_t *id,
 	uintptr_t addr = (uintptr_t)ptr;
 	hcommResult_t ret = HCOMM_SUCCESS;
 	struct hcomm_region *r;
-	size_t at;
 
 	*id = 0;
 	pthread_mutex_lock(&lock);
-	at = after(addr);
-	r = at ? &regions[at - 1] : NULL;
-	if (r && len <= r->len && addr - r->addr <= r->len - len) {
+	r = holder(addr);
+	if (r && len <= r->len - (addr - r->addr)) {
 		if (!r->id)
 			ret = hcomm_dev_register((void *)r->addr, r->len, false,
 						 &r->id);
@@ -129,6 +141,6 @@ void hcomm_dev_closing(void)
 
 	pthread_mutex_lock(&lock);
 	for (i = 0; i < count; i++)
-		regions[i].id = 0;
+		regions[i]->id = 0;
 	pthread_mutex_unlock(&lock);
 }

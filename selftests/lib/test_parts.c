@@ -82,22 +82,31 @@ static void test_pool_life(void)
 	      (unsigned long long)hcomm_mem_mapped());
 }
 
+static bool add_region(struct hcomm_region *r, uintptr_t addr, uint64_t len)
+{
+	*r = (struct hcomm_region){ .addr = addr, .len = len };
+	return !hcomm_region_add(r);
+}
+
 static void test_regions(void)
 {
+	struct hcomm_region r[4], bad;
 	uintptr_t a = 1ul << 40;
 
-	CHECK(!hcomm_region_add(a, 100), "%s", hcomm_error_text());
-	CHECK(!hcomm_region_add(a + 100, 50), "behind: %s", hcomm_error_text());
-	CHECK(!hcomm_region_add(a - 10, 10), "before: %s", hcomm_error_text());
-	CHECK(hcomm_region_add(a + 99, 1) == HCOMM_ERR_INVALID_ARGUMENT, "inside");
-	CHECK(hcomm_region_add(a - 20, 11) == HCOMM_ERR_INVALID_ARGUMENT, "into");
-	CHECK(hcomm_region_add(a - 20, 1000) == HCOMM_ERR_INVALID_ARGUMENT, "over");
-	CHECK(says("100 bytes at") || says("10 bytes at"), "%s", hcomm_error_text());
-	hcomm_region_del(a);
-	CHECK(!hcomm_region_add(a + 5, 95), "again: %s", hcomm_error_text());
-	hcomm_region_del(a + 5);
-	hcomm_region_del(a + 100);
-	hcomm_region_del(a - 10);
+	CHECK(add_region(&r[0], a, 100), "%s", hcomm_error_text());
+	CHECK(add_region(&r[1], a + 100, 50), "behind: %s", hcomm_error_text());
+	CHECK(add_region(&r[2], a - 10, 10), "before: %s", hcomm_error_text());
+	CHECK(!add_region(&bad, a + 99, 1), "inside");
+	CHECK(!add_region(&bad, a + 149, 10), "over the end");
+	CHECK(!add_region(&bad, a - 20, 11), "into");
+	CHECK(!add_region(&bad, a - 20, 1000), "over");
+	CHECK(says("10 bytes at"), "%s", hcomm_error_text());
+	CHECK(!hcomm_region_pooled(a), "not of the pool");
+	hcomm_region_del(&r[0]);
+	CHECK(add_region(&r[3], a + 5, 95), "again: %s", hcomm_error_text());
+	hcomm_region_del(&r[3]);
+	hcomm_region_del(&r[1]);
+	hcomm_region_del(&r[2]);
 }
 
 /* ----------------------------------------------------------------------- keys */
