@@ -12,7 +12,7 @@
  * Numbers are bit patterns in a u64, of a format with FRAC fraction bits and an
  * exponent field of all ones EMAX; both are constants after inlining.
  */
-#include "reduce_kernels.h"
+#include "reduce_loop.h"
 
 #define FP32_FRAC	23
 #define FP32_EMAX	0xff
@@ -368,52 +368,60 @@ static __always_inline u32 e5m2_narrow(u32 x)
 
 /* -------------------------------------------------------------------- kernels */
 
-#define FP_KERNEL(name, type, expr)					\
-static void name(void *dst, const void *a, const void *b, size_t n)	\
+/* Narrow types are widened to fp32, and the result is rounded back. */
+#define NARROW_FNS(name)						\
+static __always_inline u32 name##_add(u32 x, u32 y)			\
 {									\
-	const u8 *pa = a, *pb = b;					\
-	u8 *pd = dst;							\
-	size_t i;							\
+	return name##_narrow(fp_add(FP32_FRAC, FP32_EMAX,		\
+				    name##_widen(x), name##_widen(y)));	\
+}									\
 									\
-	for (i = 0; i < n * sizeof(type); i += sizeof(type)) {		\
-		type x, y, r;						\
+static __always_inline u32 name##_mul(u32 x, u32 y)			\
+{									\
+	return name##_narrow(fp_mul(FP32_FRAC, FP32_EMAX,		\
+				    name##_widen(x), name##_widen(y)));	\
+}									\
 									\
-		__builtin_memcpy(&x, pa + i, sizeof(x));		\
-		__builtin_memcpy(&y, pb + i, sizeof(y));		\
-		r = (type)(expr);					\
-		__builtin_memcpy(pd + i, &r, sizeof(r));		\
-	}								\
+static __always_inline u32 name##_quot(u32 x, u32 div)			\
+{									\
+	return name##_narrow(fp_div(FP32_FRAC, FP32_EMAX,		\
+				    name##_widen(x), div, true));	\
 }
 
-FP_KERNEL(fp16_sum, u16, fp16_narrow(fp_add(FP32_FRAC, FP32_EMAX, fp16_widen(x), fp16_widen(y))))
-FP_KERNEL(fp16_prod, u16, fp16_narrow(fp_mul(FP32_FRAC, FP32_EMAX, fp16_widen(x), fp16_widen(y))))
-FP_KERNEL(fp16_min, u16, fp_pick(FP16_FRAC, FP16_EMAX, x, y, false))
-FP_KERNEL(fp16_max, u16, fp_pick(FP16_FRAC, FP16_EMAX, x, y, true))
+NARROW_FNS(fp16)
+NARROW_FNS(bf16)
+NARROW_FNS(e4m3)
+NARROW_FNS(e5m2)
 
-FP_KERNEL(bf16_sum, u16, bf16_narrow(fp_add(FP32_FRAC, FP32_EMAX, bf16_widen(x), bf16_widen(y))))
-FP_KERNEL(bf16_prod, u16, bf16_narrow(fp_mul(FP32_FRAC, FP32_EMAX, bf16_widen(x), bf16_widen(y))))
-FP_KERNEL(bf16_min, u16, fp_pick(BF16_FRAC, BF16_EMAX, x, y, false))
-FP_KERNEL(bf16_max, u16, fp_pick(BF16_FRAC, BF16_EMAX, x, y, true))
+SCALAR_KERNEL(fp16_sum, u16, fp16_add(x, y))
+SCALAR_KERNEL(fp16_prod, u16, fp16_mul(x, y))
+SCALAR_KERNEL(fp16_min, u16, fp_pick(FP16_FRAC, FP16_EMAX, x, y, false))
+SCALAR_KERNEL(fp16_max, u16, fp_pick(FP16_FRAC, FP16_EMAX, x, y, true))
 
-FP_KERNEL(fp32_sum, u32, fp_add(FP32_FRAC, FP32_EMAX, x, y))
-FP_KERNEL(fp32_prod, u32, fp_mul(FP32_FRAC, FP32_EMAX, x, y))
-FP_KERNEL(fp32_min, u32, fp_pick(FP32_FRAC, FP32_EMAX, x, y, false))
-FP_KERNEL(fp32_max, u32, fp_pick(FP32_FRAC, FP32_EMAX, x, y, true))
+SCALAR_KERNEL(bf16_sum, u16, bf16_add(x, y))
+SCALAR_KERNEL(bf16_prod, u16, bf16_mul(x, y))
+SCALAR_KERNEL(bf16_min, u16, fp_pick(BF16_FRAC, BF16_EMAX, x, y, false))
+SCALAR_KERNEL(bf16_max, u16, fp_pick(BF16_FRAC, BF16_EMAX, x, y, true))
 
-FP_KERNEL(fp64_sum, u64, fp_add(FP64_FRAC, FP64_EMAX, x, y))
-FP_KERNEL(fp64_prod, u64, fp_mul(FP64_FRAC, FP64_EMAX, x, y))
-FP_KERNEL(fp64_min, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, false))
-FP_KERNEL(fp64_max, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, true))
+SCALAR_KERNEL(fp32_sum, u32, fp_add(FP32_FRAC, FP32_EMAX, x, y))
+SCALAR_KERNEL(fp32_prod, u32, fp_mul(FP32_FRAC, FP32_EMAX, x, y))
+SCALAR_KERNEL(fp32_min, u32, fp_pick(FP32_FRAC, FP32_EMAX, x, y, false))
+SCALAR_KERNEL(fp32_max, u32, fp_pick(FP32_FRAC, FP32_EMAX, x, y, true))
 
-FP_KERNEL(e4m3_sum, u8, e4m3_narrow(fp_add(FP32_FRAC, FP32_EMAX, e4m3_widen(x), e4m3_widen(y))))
-FP_KERNEL(e4m3_prod, u8, e4m3_narrow(fp_mul(FP32_FRAC, FP32_EMAX, e4m3_widen(x), e4m3_widen(y))))
-FP_KERNEL(e4m3_min, u8, e4m3_pick(x, y, false))
-FP_KERNEL(e4m3_max, u8, e4m3_pick(x, y, true))
+SCALAR_KERNEL(fp64_sum, u64, fp_add(FP64_FRAC, FP64_EMAX, x, y))
+SCALAR_KERNEL(fp64_prod, u64, fp_mul(FP64_FRAC, FP64_EMAX, x, y))
+SCALAR_KERNEL(fp64_min, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, false))
+SCALAR_KERNEL(fp64_max, u64, fp_pick(FP64_FRAC, FP64_EMAX, x, y, true))
 
-FP_KERNEL(e5m2_sum, u8, e5m2_narrow(fp_add(FP32_FRAC, FP32_EMAX, e5m2_widen(x), e5m2_widen(y))))
-FP_KERNEL(e5m2_prod, u8, e5m2_narrow(fp_mul(FP32_FRAC, FP32_EMAX, e5m2_widen(x), e5m2_widen(y))))
-FP_KERNEL(e5m2_min, u8, fp_pick(E5M2_FRAC, 0x1f, x, y, false))
-FP_KERNEL(e5m2_max, u8, fp_pick(E5M2_FRAC, 0x1f, x, y, true))
+SCALAR_KERNEL(e4m3_sum, u8, e4m3_add(x, y))
+SCALAR_KERNEL(e4m3_prod, u8, e4m3_mul(x, y))
+SCALAR_KERNEL(e4m3_min, u8, e4m3_pick(x, y, false))
+SCALAR_KERNEL(e4m3_max, u8, e4m3_pick(x, y, true))
+
+SCALAR_KERNEL(e5m2_sum, u8, e5m2_add(x, y))
+SCALAR_KERNEL(e5m2_prod, u8, e5m2_mul(x, y))
+SCALAR_KERNEL(e5m2_min, u8, fp_pick(E5M2_FRAC, 0x1f, x, y, false))
+SCALAR_KERNEL(e5m2_max, u8, fp_pick(E5M2_FRAC, 0x1f, x, y, true))
 
 #define FP_ROW(name) {							\
 	[HCOMM_OP_SUM] = name##_sum,					\
@@ -432,28 +440,12 @@ hcomm_reduce_fp_scalar[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT] = {
 	[HCOMM_DT_FP8_E5M2 - HCOMM_DT_FP16] = FP_ROW(e5m2),
 };
 
-#define DIV_KERNEL(name, type, expr)					\
-static void name(void *dst, const void *src, u32 div, size_t n)		\
-{									\
-	const u8 *ps = src;						\
-	u8 *pd = dst;							\
-	size_t i;							\
-									\
-	for (i = 0; i < n * sizeof(type); i += sizeof(type)) {		\
-		type x;							\
-									\
-		__builtin_memcpy(&x, ps + i, sizeof(x));		\
-		x = (type)(expr);					\
-		__builtin_memcpy(pd + i, &x, sizeof(x));		\
-	}								\
-}
-
-DIV_KERNEL(fp16_div, u16, fp16_narrow(fp_div(FP32_FRAC, FP32_EMAX, fp16_widen(x), div, true)))
-DIV_KERNEL(bf16_div, u16, bf16_narrow(fp_div(FP32_FRAC, FP32_EMAX, bf16_widen(x), div, true)))
-DIV_KERNEL(fp32_div, u32, fp_div(FP32_FRAC, FP32_EMAX, x, div, false))
-DIV_KERNEL(fp64_div, u64, fp_div(FP64_FRAC, FP64_EMAX, x, div, false))
-DIV_KERNEL(e4m3_div, u8, e4m3_narrow(fp_div(FP32_FRAC, FP32_EMAX, e4m3_widen(x), div, true)))
-DIV_KERNEL(e5m2_div, u8, e5m2_narrow(fp_div(FP32_FRAC, FP32_EMAX, e5m2_widen(x), div, true)))
+SCALAR_DIV_KERNEL(fp16_div, u16, fp16_quot(x, div))
+SCALAR_DIV_KERNEL(bf16_div, u16, bf16_quot(x, div))
+SCALAR_DIV_KERNEL(fp32_div, u32, fp_div(FP32_FRAC, FP32_EMAX, x, div, false))
+SCALAR_DIV_KERNEL(fp64_div, u64, fp_div(FP64_FRAC, FP64_EMAX, x, div, false))
+SCALAR_DIV_KERNEL(e4m3_div, u8, e4m3_quot(x, div))
+SCALAR_DIV_KERNEL(e5m2_div, u8, e5m2_quot(x, div))
 
 const hcomm_div_fn hcomm_div_fp_scalar[HCOMM_DT_FP_COUNT] = {
 	[HCOMM_DT_FP16 - HCOMM_DT_FP16] = fp16_div,
