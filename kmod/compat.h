@@ -27,6 +27,18 @@ static inline void hcomm_eventfd_signal(struct eventfd_ctx *ctx)
 }
 #endif
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+static inline void hcomm_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vm_flags_set(vma, flags);
+}
+#else
+static inline void hcomm_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
 /*
  * Pins for reading.  Before 6.2 such a pin of private memory could keep a page
  * that the process no longer sees after its next write; breaking the sharing

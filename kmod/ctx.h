@@ -27,6 +27,7 @@
 
 struct eventfd_ctx;
 struct hcomm_comm;
+struct hcomm_memobj;
 struct vm_area_struct;
 
 enum hcomm_waiter {
@@ -38,7 +39,7 @@ enum hcomm_waiter {
 /**
  * struct hcomm_cring - completion ring of a context
  * @shm: what the process maps; only shm->head is read, and never trusted
- * @size: bytes of @shm
+ * @mem: its memory
  * @mask: entries - 1
  * @lock: protects @tail, @reserved and the entries; before po->lock
  * @tail: next entry to write
@@ -47,7 +48,7 @@ enum hcomm_waiter {
  */
 struct hcomm_cring {
 	struct hcomm_ring *shm;
-	size_t size;
+	struct hcomm_memobj *mem;
 	u32 mask;
 	spinlock_t lock;	/* @tail, @reserved, entries */
 	u32 tail;

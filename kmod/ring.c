@@ -12,10 +12,10 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "compat.h"
 #include "ctx.h"
+#include "memobj.h"
 
 struct hcomm_cring *hcomm_ctx_ring(struct hcomm_ctx *ctx)
 {
@@ -29,7 +29,7 @@ void hcomm_ring_free(struct hcomm_cring *ring)
 		return;
 	if (ring->eventfd)
 		eventfd_ctx_put(ring->eventfd);
-	vfree(ring->shm);
+	hcomm_memobj_put(ring->mem);
 	kfree(ring);
 }
 
@@ -102,11 +102,12 @@ int hcomm_ring_mmap(struct hcomm_ctx *ctx, struct vm_area_struct *vma)
 		return -ENXIO;
 	if (vma->vm_pgoff != HCOMM_RING_MMAP_OFFSET >> PAGE_SHIFT)
 		return -EINVAL;
-	if (vma->vm_end - vma->vm_start > ring->size)
+	if (vma_pages(vma) > ring->mem->npages)
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	return remap_vmalloc_range(vma, ring->shm, 0);
+	hcomm_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	return vm_map_pages(vma, ring->mem->pages, ring->mem->npages);
 }
 
 int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd)
@@ -114,6 +115,7 @@ int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd)
 	struct hcomm_ring_setup *arg = cmd->data;
 	struct hcomm_ctx *ctx = cmd->ctx;
 	struct hcomm_cring *ring;
+	size_t size;
 	int ret;
 
 	if (arg->flags)
@@ -122,7 +124,9 @@ int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd)
 	    !is_power_of_2(arg->entries) || arg->eventfd < -1)
 		return -EINVAL;
 
-	mutex_lock(&ctx->setup_lock);
+	/* Who holds it may be kept from writing its answer by what it mapped there. */
+	if (mutex_lock_killable(&ctx->setup_lock))
+		return -EINTR;
 	ret = -EBUSY;
 	if (ctx->ring)
 		goto out_unlock;
@@ -130,10 +134,11 @@ int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd)
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		goto out_unlock;
-	ring->size = PAGE_ALIGN(struct_size(ring->shm, cqe, arg->entries));
-	ring->shm = vmalloc_user(ring->size);
-	if (!ring->shm)
+	size = PAGE_ALIGN(struct_size(ring->shm, cqe, arg->entries));
+	ring->mem = hcomm_memobj_alloc_kernel(size);
+	if (!ring->mem)
 		goto err_free;
+	ring->shm = (void *)ring->mem->mem.spans[0].va;
 	spin_lock_init(&ring->lock);
 	ring->mask = arg->entries - 1;
 	ring->shm->mask = ring->mask;
@@ -146,7 +151,7 @@ int hcomm_ioctl_ring_setup(struct hcomm_cmd *cmd)
 			goto err_free;
 		}
 	}
-	arg->out_mmap_size = ring->size;
+	arg->out_mmap_size = size;
 	ret = hcomm_cmd_respond(cmd);
 	if (ret)
 		goto err_free;

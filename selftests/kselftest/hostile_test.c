@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a user may try who wants more than his share, or to harm others. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "util.h"
+#include "kselftest_harness.h"
+
+#define CGROUPS	"/sys/fs/cgroup"
+
+/* ------------------------------------------------------------- memory cgroups */
+
+static bool put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static long get_number(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	long n = -1;
+
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* In a process of its own: the cgroup ends with it. */
+static int rings_charged(const char *dir, uint32_t n, size_t *size)
+{
+	char path[128];
+	long before, after;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	if (!put_text(path, "0"))
+		return -1;
+	snprintf(path, sizeof(path), "%s/memory.current", dir);
+	before = get_number(path);
+	for (uint32_t i = 0; i < n; i++) {
+		struct hcomm_ring *ring;
+
+		if (ring_setup(dev_open(), HCOMM_MAX_RING_ENTRIES, -1, &ring, size))
+			return -1;
+	}
+	after = get_number(path);
+	return after < before + (long)(n * *size) ? 1 : 0;
+}
+
+TEST(rings_are_charged)
+{
+	const char *dir = CGROUPS "/hcomm-hostile";
+	size_t size = 0;
+	int status;
+	pid_t pid;
+
+	put_text(CGROUPS "/cgroup.subtree_control", "+memory");
+	if (mkdir(dir, 0755) || access(CGROUPS "/hcomm-hostile/memory.current", R_OK)) {
+		rmdir(dir);
+		SKIP(return, "no memory cgroup can be made");
+	}
+	pid = fork();
+	if (!pid)
+		_exit(rings_charged(dir, 4, &size) & 0xff);
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, rmdir(dir));
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
+/* ------------------------------------------------------------------- the ring */
+
+TEST(ring_maps_only_itself)
+{
+	struct hcomm_ring *ring;
+	size_t size;
+	uint32_t id;
+	void *p;
+	int fd;
+
+	fd = dev_open();
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0));
+	ASSERT_EQ(0, ring_setup(fd, 1024, -1, &ring, &size));
+	EXPECT_EQ(1023, ring->mask);
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, size + 1, PROT_READ, MAP_SHARED, fd, 0));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, size));
+	EXPECT_EQ(MAP_FAILED, mremap(ring, size, 2 * size, MREMAP_MAYMOVE));
+
+	/* The ring as memory of a run is as good as any other. */
+	ASSERT_EQ(0, mem_reg(fd, ring, size, 0, &id));
+	p = mmap(NULL, 100, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	close(fd);
+	/* Ours for as long as it is mapped. */
+	ring->head = 77;
+	EXPECT_EQ(77, ((volatile struct hcomm_ring *)p)->head);
+	munmap(p, 100);
+	munmap(ring, size);
+}
+
+TEST_HARNESS_MAIN
