@@ -26,6 +26,8 @@ void hcomm_comm_put(struct hcomm_comm *comm)
 	free(comm->flows);
 	free(comm->tuner_path);
 	explicit_bzero(comm->split_secret, sizeof(comm->split_secret));
+	if (comm->ended)
+		hcomm_dev_put();
 	free(comm);
 }
 
@@ -69,6 +71,9 @@ hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err, const char *wha
 
 hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm)
 {
+	pthread_mutex_lock(&comm->lock);
+	comm->ended = true;
+	pthread_mutex_unlock(&comm->lock);
 	while (__atomic_load_n(&comm->inflight, __ATOMIC_ACQUIRE)) {
 		if (hcomm_dev_wait_any())
 			break;
@@ -80,7 +85,6 @@ hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm)
 	hcomm_cache_clear(comm);
 	hcomm_dev_destroy(comm->id);
 	comm->id = 0;
-	hcomm_dev_put();
 	hcomm_comm_put(comm);
 	return HCOMM_SUCCESS;
 }

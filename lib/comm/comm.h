@@ -8,7 +8,8 @@
  *
  * Life.  One reference belongs to the handle, one to every request; destroying
  * the communicator ends the kernel's object, the memory goes with the last
- * request.
+ * request, and so does its hold on the device: what requests give back is known
+ * by numbers that are valid in this context only.
  */
 #ifndef HCOMM_COMM_H
 #define HCOMM_COMM_H
@@ -137,6 +138,7 @@ struct hcomm_premul {
  * struct hcomm_comm - communicator
  * @magic: HCOMM_COMM_MAGIC while the handle is valid
  * @refs: handle and requests; atomic
+ * @ended: it is destroyed, or about to be: no request starts any more; locked
  * @rank: this rank
  * @nranks: ranks
  * @local_rank: number among the ranks of this node
@@ -163,6 +165,7 @@ struct hcomm_premul {
 struct hcomm_comm {
 	uint32_t magic;
 	uint32_t refs;
+	bool ended;
 	uint32_t rank;
 	uint32_t nranks;
 	uint32_t local_rank;

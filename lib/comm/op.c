@@ -284,7 +284,7 @@ void hcomm_request_release(struct hcomm_request *r)
 	unbind(r, false);
 	pthread_mutex_lock(&r->comm->lock);
 	/* plans end with their communicator */
-	if (r->comm->magic)
+	if (!r->comm->ended)
 		r->entry->pins--;
 	pthread_mutex_unlock(&r->comm->lock);
 }
@@ -361,8 +361,9 @@ hcommResult_t hcomm_request_number(struct hcomm_request *r,
 		},
 		.timeout_ms = comm->opts.run_timeout_ms,
 	};
-	r->run.counters[0] = &comm->inflight;
-	r->run.counters[1] = &r->entry->inflight;
+	/* in this order: plans end when nothing is in flight on their communicator */
+	r->run.counters[0] = &r->entry->inflight;
+	r->run.counters[1] = &comm->inflight;
 	return HCOMM_SUCCESS;
 }
 
@@ -391,12 +392,17 @@ static hcommResult_t launch(struct hcomm_request *r,
 hcommResult_t hcomm_request_relaunch(struct hcomm_request *r)
 {
 	struct hcomm_comm *comm = r->comm;
+	bool ended, room = false;
 	hcommResult_t ret;
-	bool room;
 
 	pthread_mutex_lock(&comm->lock);
-	room = count_in(r);
+	ended = comm->ended;
+	if (!ended)
+		room = count_in(r);
 	pthread_mutex_unlock(&comm->lock);
+	if (ended)
+		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
+				  "%s: the communicator was destroyed", r->name);
 	if (!room)
 		return busy(comm, r->entry, r->name);
 	memset(&r->run, 0, sizeof(r->run));

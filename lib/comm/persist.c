@@ -62,9 +62,6 @@ hcommResult_t hcomm_op_again(hcommRequest_t r)
 		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
 				  "%s: the request was started and not waited for since",
 				  r->name);
-	if (!comm->magic)
-		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
-				  "%s: the communicator was destroyed", r->name);
 	if (ret)
 		return hcomm_fail(ret, "%s: the communicator has failed: %s", r->name,
 				  comm->fault_text);

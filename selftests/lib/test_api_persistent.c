@@ -3,6 +3,8 @@
  * Persistent requests: planned once, started many times, never evicted, errors of
  * those who misuse them; plans of V forms are found again.  Run as 1 to 8 ranks.
  */
+#include <linux/hcomm.h>
+
 #include "api_case.h"
 
 #define COUNT	2500
@@ -133,6 +135,88 @@ static void test_failed(void)
 	verdict("requests of a failed communicator");
 }
 
+/* a request outlives its communicator: what is in flight ends, and no start comes after */
+static void test_destroyed(void)
+{
+	int32_t *in = malloc(COUNT * sizeof(*in)), *out = malloc(COUNT * sizeof(*out));
+	hcommRequest_t req[2] = { NULL };
+	hcommComm_t comm = new_comm();
+	int i, done = 0;
+
+	if (!in || !out)
+		MUST(HCOMM_ERR_NO_MEMORY);
+	for (i = 0; i < COUNT; i++) {
+		in[i] = rank + i;
+		out[i] = -1;
+	}
+	MUST(hcommAllReduceInit(in, out, COUNT, hcommInt32, hcommSum, comm, &req[0]));
+	MUST(hcommBarrierInit(comm, &req[1]));
+	MUST(hcommStart(req[0]));
+	MUST(hcommCommDestroy(comm));
+	MUST(hcommWait(&req[0]));
+	for (i = 0; i < COUNT; i++) {
+		if (out[i] != size * (size - 1) / 2 + size * i)
+			FAIL("element %d is %d", i, out[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		expect(hcommStart(req[i]), HCOMM_ERR_INVALID_USAGE);
+		MUST(hcommTest(&req[i], &done));
+		if (!done)
+			FAIL("a request of a destroyed communicator is in flight");
+		MUST(hcommRequestFree(&req[i]));
+	}
+	free(in);
+	free(out);
+	verdict("requests of a destroyed communicator");
+}
+
+static hcommComm_t alone(void)
+{
+	hcommUniqueId id;
+	hcommComm_t comm;
+
+	MUST(hcommGetUniqueId(&id));
+	MUST(hcommCommInitRank(&comm, 1, id, 0));
+	return comm;
+}
+
+/*
+ * Before the job: the last communicator goes, and the device is opened again.  What
+ * an old request gives back must not be a new one's.
+ */
+static void test_reopened(void)
+{
+	enum { OLD = 4, NEW = 16 };
+	hcommRequest_t old[OLD], req[NEW];
+	int32_t in[NEW] = { 0 }, out[NEW];
+	hcommComm_t comm;
+	int i;
+
+	comm = alone();
+	for (i = 0; i < OLD; i++)
+		MUST(hcommAllReduceInit(&in[i], &out[i], 1, hcommInt32, hcommSum, comm,
+					&old[i]));
+	MUST(hcommCommDestroy(comm));
+	comm = alone();
+	for (i = 0; i < NEW; i++)
+		MUST(hcommAllReduceInit(&in[i], &out[i], 1, hcommInt32, hcommSum, comm,
+					&req[i]));
+	for (i = 0; i < OLD; i++) {
+		expect(hcommStart(old[i]), HCOMM_ERR_INVALID_USAGE);
+		MUST(hcommRequestFree(&old[i]));
+	}
+	for (i = 0; i < NEW; i++) {
+		in[i] = i + 5;
+		out[i] = 0;
+		expect(hcommStart(req[i]), HCOMM_SUCCESS);
+		expect(hcommWait(&req[i]), HCOMM_SUCCESS);
+		if (out[i] != i + 5)
+			FAIL("request %d: %d", i, out[i]);
+		MUST(hcommRequestFree(&req[i]));
+	}
+	MUST(hcommCommDestroy(comm));
+}
+
 /* messages round a ring, and a collective among them */
 static void test_all(void)
 {
@@ -230,7 +314,10 @@ int main(int argc, char **argv)
 	int32_t *pool[2], *plain[2];
 	int i;
 
+	if (!access(HCOMM_DEVICE, F_OK))
+		test_reopened();
 	begin(&argc, &argv);
+	verdict("requests that are older than the device's context");
 	if (size > CASE_RANKS)
 		MUST(HCOMM_ERR_INVALID_USAGE);
 	case_begin(1 << 16);
@@ -244,6 +331,7 @@ int main(int argc, char **argv)
 	test_starts(plain[0], plain[1], "malloc()");
 	test_misuse();
 	test_failed();
+	test_destroyed();
 	test_all();
 	test_pinned();
 	test_vector_plans();
