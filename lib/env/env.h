@@ -61,7 +61,7 @@ struct hcomm_start {
  *  1. HCOMM_RANK, HCOMM_SIZE (and HCOMM_ROOT=addr:port for more than one rank)
  *  2. RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun)
  *  3. OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE (Open MPI)
- *  4. PMI_RANK, PMI_SIZE (MPICH and other PMI launchers)
+ *  4. PMI_RANK, PMI_SIZE (MPICH and other PMI launchers), unless they are those of 5
  *  5. SLURM_PROCID, SLURM_NTASKS in a job step
  *  6. none: one rank
  *

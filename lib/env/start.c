@@ -50,6 +50,25 @@ static const struct launcher launchers[] = {
 /* index of the launchers that are not like the others */
 enum { BARE = 0, TORCHRUN = 1, PMI = 3, SLURM = 4 };
 
+static bool equal_variables(const char *a, const char *b)
+{
+	const char *x = getenv(a), *y = getenv(b);
+
+	return x && y && !strcmp(x, y);
+}
+
+/*
+ * srun sets the variables of a PMI, too, if it is to start MPI programs. Slurm's own
+ * say more; but MPICH's launcher in a step has ranks of its own.
+ */
+static bool pmi_of_slurm(void)
+{
+	const struct launcher *pmi = &launchers[PMI], *slurm = &launchers[SLURM];
+
+	return getenv("SLURM_STEP_ID") && equal_variables(pmi->rank, slurm->rank) &&
+	       equal_variables(pmi->size, slurm->size);
+}
+
 static bool launcher_present(size_t i)
 {
 	const struct launcher *l = &launchers[i];
@@ -58,6 +77,8 @@ static bool launcher_present(size_t i)
 	if (i == TORCHRUN)
 		return getenv(l->rank) &&
 		       (getenv(l->size) || getenv("MASTER_ADDR"));
+	if (i == PMI)
+		return getenv(l->rank) && !pmi_of_slurm();
 	/* in a batch script, outside of a step, there is one process */
 	if (i == SLURM)
 		return getenv(l->rank) && getenv("SLURM_STEP_ID");

@@ -212,6 +212,16 @@ static void test_slurm(void)
 	REFUSED(hcomm_env_start(&s), "SLURM_STEP_NODELIST");
 	unsetenv("SLURM_STEP_NODELIST");
 	REFUSED(hcomm_env_start(&s), "HCOMM_ROOT");
+	/* srun --mpi=pmi2; and mpiexec in a step of two proxies */
+	ENV("SLURM_PROCID", "1", "SLURM_NTASKS", "2", "SLURM_JOB_ID", "12",
+	    "SLURM_STEP_ID", "0", "SLURM_STEP_NODELIST", "n[3,5]",
+	    "PMI_RANK", "1", "PMI_SIZE", "2", "PMI_JOBID", "12.0");
+	STARTED(1, 2, "n3", 0);
+	CHECK(!strcmp(s.launcher, "Slurm"), "%s", s.launcher);
+	setenv("PMI_SIZE", "8", 1);
+	setenv("HCOMM_ROOT", "n3:9", 1);
+	STARTED(1, 8, "n3", 9);
+	CHECK(!strcmp(s.launcher, "PMI"), "%s", s.launcher);
 }
 
 static void test_secret(void)
