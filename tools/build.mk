@@ -6,7 +6,7 @@
 TOOLS_DIR := $(B)/tools
 BIN	:= $(B)/bin
 
-TOOLS_JOB := tools/common/job.c tools/common/util.c
+TOOLS_JOB := tools/common/args.c tools/common/job.c tools/common/util.c
 TOOLS_COMMON := $(TOOLS_JOB) tools/common/elems.c
 TOOLS_INSTALLED := hcomm_test hcomm_perf hcomm_run hcomm_sched
 TOOLS_MAN := $(TOOLS_INSTALLED:%=Documentation/man/%.1)
@@ -19,28 +19,20 @@ train_digits_SRC := $(wildcard tools/examples/train_digits/*.c) $(TOOLS_JOB)
 bench_idle_SRC := tools/bench/bench_idle.c tools/bench/tracing.c $(TOOLS_JOB)
 bench_launch_SRC := tools/bench/bench_launch.c tools/bench/tracing.c $(TOOLS_JOB)
 bench_build_SRC := tools/bench/bench_build.c $(TOOLS_JOB)
-bench_mpi_SRC := tools/bench/bench_mpi.c $(TOOLS_JOB)
 
 hcomm_test_LIBS := -lm
 hcomm_perf_LIBS := -lm
 train_digits_LIBS := -lz -lm
 
-# One benchmark is an MPI program, too; it is built where there is an MPI.
-MPICC	:= $(shell command -v mpicc)
-bench_mpi_CFLAGS := $(if $(MPICC),$(shell $(MPICC) --showme:compile) -DOMPI_SKIP_MPICXX)
-bench_mpi_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link))
-
 TOOLS	:= hcomm_test hcomm_perf hcomm_run first train_digits bench_idle bench_launch \
-	bench_build $(if $(MPICC),bench_mpi)
+	bench_build
 
 TOOLS_RPATH := -Wl,-rpath,'$$ORIGIN/../lib'
 TOOLS_OBJ := $(sort $(foreach t,$(TOOLS),$($(t)_SRC:tools/%.c=$(TOOLS_DIR)/%.o)))
 
-$(TOOLS_DIR)/bench/bench_mpi.o: CFLAGS_TOOL = $(bench_mpi_CFLAGS)
-
 $(TOOLS_DIR)/%.o: tools/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -D_GNU_SOURCE $(CFLAGS_TOOL) -c $< -o $@
+	$(CC) $(CFLAGS_ALL) -D_GNU_SOURCE -c $< -o $@
 
 define tool_rule
 $(BIN)/$(1): $($(1)_SRC:tools/%.c=$(TOOLS_DIR)/%.o) $(LIB_SHARED)
@@ -50,8 +42,21 @@ $(BIN)/$(1): $($(1)_SRC:tools/%.c=$(TOOLS_DIR)/%.o) $(LIB_SHARED)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
+# One benchmark is an MPI program, too.  It is built with each MPI that there is, by
+# the name of its compiler: Debian has them side by side.
+MPIS	:= $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
+BENCH_MPI := $(MPIS:%=$(BIN)/bench_mpi_%)
+
+$(BENCH_MPI): $(BIN)/bench_mpi_%: tools/bench/bench_mpi.c \
+		$(TOOLS_JOB:tools/%.c=$(TOOLS_DIR)/%.o) $(LIB_SHARED)
+	@mkdir -p $(@D) $(TOOLS_DIR)/bench
+	words=$$(mpicc.$* -show) && \
+	$(CC) $(CFLAGS_ALL) -MT $@ -MF $(TOOLS_DIR)/bench/bench_mpi_$*.d \
+		-D_GNU_SOURCE -DOMPI_SKIP_MPICXX $(LDFLAGS) $(filter %.c %.o,$^) -o $@ \
+		$(TOOLS_RPATH) -L$(LIB_DIR) -lhcomm-user $${words#* }
+
 .PHONY: tools install-tools uninstall-tools
-tools: $(TOOLS:%=$(BIN)/%) $(BIN)/hcomm_sched
+tools: $(TOOLS:%=$(BIN)/%) $(BENCH_MPI) $(BIN)/hcomm_sched
 
 install-tools: tools
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
@@ -62,4 +67,4 @@ uninstall-tools:
 	rm -f $(TOOLS_INSTALLED:%=$(DESTDIR)$(BINDIR)/%)
 	rm -f $(TOOLS_INSTALLED:%=$(DESTDIR)$(MANDIR)/man1/%.1)
 
--include $(TOOLS_OBJ:.o=.d)
+-include $(TOOLS_OBJ:.o=.d) $(MPIS:%=$(TOOLS_DIR)/bench/bench_mpi_%.d)

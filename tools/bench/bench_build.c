@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/args.h"
 #include "../common/job.h"
 #include "../common/util.h"
 
@@ -21,41 +22,17 @@ struct options {
 	const char *json;
 };
 
-const char *argp_program_version = "bench_build (hcomm) 0.1";
-
-static const struct argp_option option_table[] = {
-	{ "ranks", 'n', "N", 0, "Ranks of the communicator (default: 1024)", 0 },
-	{ "size", 's', "SIZE", 0, "Bytes of the AllReduce (default: 64M)", 0 },
-	{ "sample", 'k', "N", 0, "Build for so many of the ranks (default: 64)", 0 },
-	{ "json", 'J', "FILE", 0, "Write the result there, too", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+static const struct arg args[] = {
+	ARG_NUMBER('n', "ranks", "N", ranks, 1, HCOMM_MAX_RANKS,
+		   "Ranks of the communicator (default: 1024)"),
+	ARG_SIZE('s', "size", bytes, 0, 1ull << 40, "Bytes of the AllReduce (default: 64M)"),
+	ARG_NUMBER('k', "sample", "N", sample, 1, HCOMM_MAX_RANKS,
+		   "Build for so many of the ranks (default: 64)"),
+	ARG_JSON('J'),
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct options *opt = state->input;
-
-	switch (key) {
-	case 'n':
-		number_arg(state, "--ranks", arg, 1, HCOMM_MAX_RANKS, &opt->ranks);
-		return 0;
-	case 's':
-		size_arg(state, "--size", arg, 0, 1ull << 40, &opt->bytes);
-		return 0;
-	case 'k':
-		number_arg(state, "--sample", arg, 1, HCOMM_MAX_RANKS, &opt->sample);
-		return 0;
-	case 'J':
-		opt->json = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args),
 	.doc = "Time to build a rank's program of a ring AllReduce.\v"
 	       "Exit status: 1 if a rank took more than 50 ms.",
 };
@@ -87,9 +64,8 @@ int main(int argc, char **argv)
 	uint64_t i, n;
 	double *ms, median, worst;
 	uint32_t steps = 0;
-	FILE *json;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	parse_args(argc, argv, &command_line, &opt);
 	n = opt.sample < opt.ranks ? opt.sample : opt.ranks;
 	ms = must_malloc(n * sizeof(*ms));
 	for (i = 0; i < n; i++)
@@ -100,13 +76,9 @@ int main(int argc, char **argv)
 	       (unsigned long long)opt.ranks, (unsigned long long)opt.bytes,
 	       steps, median, (unsigned long long)n, worst, LIMIT_MS,
 	       worst < LIMIT_MS ? "PASS" : "FAIL");
-	if (opt.json) {
-		json = results_open(opt.json);
-		fprintf(json, "{\"ranks\": %llu, \"bytes\": %llu, \"steps\": %u, \"median_ms\": %.4f, \"worst_ms\": %.4f}\n",
-			(unsigned long long)opt.ranks,
-			(unsigned long long)opt.bytes, steps, median, worst);
-		results_close(json, opt.json);
-	}
+	write_results(opt.json, "{\"ranks\": %llu, \"bytes\": %llu, \"steps\": %u, \"median_ms\": %.4f, \"worst_ms\": %.4f}\n",
+		      (unsigned long long)opt.ranks, (unsigned long long)opt.bytes,
+		      steps, median, worst);
 	free(ms);
 	return worst < LIMIT_MS ? STATUS_OK : STATUS_FAILED;
 }

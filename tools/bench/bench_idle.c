@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/args.h"
 #include "../common/job.h"
 #include "../common/util.h"
 #include "tracing.h"
@@ -44,41 +45,16 @@ struct usage {
 	unsigned long ran;
 };
 
-const char *argp_program_version = "bench_idle (hcomm) 0.1";
-
-static const struct argp_option option_table[] = {
-	{ "comms", 'c', "N", 0, "Communicators beside the first (default: 32)", 0 },
-	{ "seconds", 't', "N", 0, "Seconds to watch (default: 10)", 0 },
-	{ "local", 'l', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
-	{ "json", 'J', "FILE", 0, "Write the result there, too", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+static const struct arg args[] = {
+	ARG_NUMBER('c', "comms", "N", comms, 1, 1024,
+		   "Communicators beside the first (default: 32)"),
+	ARG_NUMBER('t', "seconds", "N", seconds, 1, 3600, "Seconds to watch (default: 10)"),
+	ARG_LOCAL('l'),
+	ARG_JSON('J'),
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct options *opt = state->input;
-
-	switch (key) {
-	case 'c':
-		number_arg(state, "--comms", arg, 1, 1024, &opt->comms);
-		return 0;
-	case 't':
-		number_arg(state, "--seconds", arg, 1, 3600, &opt->seconds);
-		return 0;
-	case 'l':
-		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
-		return 0;
-	case 'J':
-		opt->json = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args),
 	.doc = "What idle communicators cost.\v"
 	       "Needs root, for tracing.  Exit status: 1 if any code of the module ran.",
 };
@@ -214,20 +190,6 @@ static hcommComm_t make_comm(unsigned int rank, unsigned int size)
 	return comm;
 }
 
-static void write_json(const struct options *opt, unsigned int size,
-		       const struct usage *with, const struct usage *without)
-{
-	FILE *json = results_open(opt->json);
-
-	fprintf(json, "{\"ranks\": %u, \"communicators\": %llu, \"seconds\": %llu, \"cpu_ms\": %.1f, \"cpu_ms_without\": %.1f, \"switches\": %.0f, \"switches_without\": %.0f, \"interrupts\": %.0f, \"interrupts_without\": %.0f, \"ran\": %lu}\n",
-		size, (unsigned long long)opt->comms,
-		(unsigned long long)opt->seconds, with->tasks_ms,
-		without->tasks_ms, with->switches, without->switches,
-		with->interrupts, without->interrupts,
-		with->ran);
-	results_close(json, opt->json);
-}
-
 static int run(void *arg)
 {
 	const struct options *opt = arg;
@@ -268,8 +230,11 @@ static int run(void *arg)
 		       without.tasks_ms, without.switches, without.interrupts);
 		printf("work items and timers of the module that ran: %lu: %s\n",
 		       with.ran, with.ran ? "FAIL" : "PASS");
-		if (opt->json)
-			write_json(opt, size, &with, &without);
+		write_results(opt->json, "{\"ranks\": %u, \"communicators\": %llu, \"seconds\": %llu, \"cpu_ms\": %.1f, \"cpu_ms_without\": %.1f, \"switches\": %.0f, \"switches_without\": %.0f, \"interrupts\": %.0f, \"interrupts_without\": %.0f, \"ran\": %lu}\n",
+			      size, (unsigned long long)opt->comms,
+			      (unsigned long long)opt->seconds, with.tasks_ms,
+			      without.tasks_ms, with.switches, without.switches,
+			      with.interrupts, without.interrupts, with.ran);
 	}
 	return with.ran ? STATUS_FAILED : STATUS_OK;
 }
@@ -278,6 +243,6 @@ int main(int argc, char **argv)
 {
 	struct options opt = { .comms = 32, .seconds = 10, .local = 2 };
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	parse_args(argc, argv, &command_line, &opt);
 	return run_job(argc, argv, opt.local, run, &opt);
 }

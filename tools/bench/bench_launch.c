@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../common/args.h"
 #include "../common/job.h"
 #include "../common/util.h"
 #include "tracing.h"
@@ -49,45 +50,16 @@ struct counts {
 	unsigned long launches;
 };
 
-const char *argp_program_version = "bench_launch (hcomm) 0.1";
-
-static const struct argp_option option_table[] = {
-	{ "launches", 'n', "N", 0, "Launches to watch (default: 200)", 0 },
-	{ "size", 's', "SIZE", 0, "Bytes of the AllReduce (default: 64K)", 0 },
-	{ "local", 'l', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
-	{ "verbose", 'v', NULL, 0, "Print the allocations that were seen", 0 },
-	{ "json", 'J', "FILE", 0, "Write the result there, too", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+static const struct arg args[] = {
+	ARG_NUMBER('n', "launches", "N", launches, 1, 10000, "Launches to watch (default: 200)"),
+	ARG_SIZE('s', "size", bytes, 0, 1u << 30, "Bytes of the AllReduce (default: 64K)"),
+	ARG_LOCAL('l'),
+	ARG_FLAG('v', "verbose", verbose, "Print the allocations that were seen"),
+	ARG_JSON('J'),
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct options *opt = state->input;
-
-	switch (key) {
-	case 'n':
-		number_arg(state, "--launches", arg, 1, 10000, &opt->launches);
-		return 0;
-	case 's':
-		size_arg(state, "--size", arg, 0, 1u << 30, &opt->bytes);
-		return 0;
-	case 'l':
-		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
-		return 0;
-	case 'v':
-		opt->verbose = true;
-		return 0;
-	case 'J':
-		opt->json = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args),
 	.doc = "Count the system calls and the allocations of a launch, by tracing.\v"
 	       "Exit status: 1 if a launch made more than one system call, or if the module allocated memory.",
 };
@@ -162,7 +134,6 @@ static int report(const struct options *opt, const struct counts *mine,
 	bool good = mine->launches == opt->launches &&
 		    mine->ioctls + others == opt->launches &&
 		    !mine->module_allocs && !node->module_allocs;
-	FILE *json;
 
 	printf("%llu launches of an allreduce of %llu bytes: %lu ioctl calls, %lu other system calls\n",
 	       (unsigned long long)opt->launches,
@@ -175,14 +146,10 @@ static int report(const struct options *opt, const struct counts *mine,
 		complain("the trace has %lu launches", mine->launches);
 	printf("one system call and no allocation per launch: %s\n",
 	       good ? "PASS" : "FAIL");
-	if (opt->json) {
-		json = results_open(opt->json);
-		fprintf(json, "{\"launches\": %llu, \"bytes\": %llu, \"ioctls\": %lu, \"other_calls\": %lu, \"thread_allocs\": %lu, \"thread_pages\": %lu, \"module_allocs\": %lu}\n",
-			(unsigned long long)opt->launches,
-			(unsigned long long)opt->bytes, mine->ioctls, others,
-			mine->allocs, mine->pages, node->module_allocs);
-		results_close(json, opt->json);
-	}
+	write_results(opt->json, "{\"launches\": %llu, \"bytes\": %llu, \"ioctls\": %lu, \"other_calls\": %lu, \"thread_allocs\": %lu, \"thread_pages\": %lu, \"module_allocs\": %lu}\n",
+		      (unsigned long long)opt->launches,
+		      (unsigned long long)opt->bytes, mine->ioctls, others,
+		      mine->allocs, mine->pages, node->module_allocs);
 	return good ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -232,6 +199,6 @@ int main(int argc, char **argv)
 {
 	struct options opt = { .launches = 200, .bytes = 64 << 10, .local = 2 };
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	parse_args(argc, argv, &command_line, &opt);
 	return run_job(argc, argv, opt.local, run, &opt);
 }

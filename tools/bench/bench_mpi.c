@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Collectives of hcomm and of Open MPI, in the same processes, on the same buffers,
- * in turns: whatever disturbs the machine disturbs both.  Start it with mpirun;
- * hcomm joins through Open MPI's variables.
+ * Collectives of hcomm and of an MPI, in the same processes, on the same buffers, in
+ * turns: whatever disturbs the machine disturbs both.  It is built once with each
+ * MPI; start it with that one's mpirun, whose variables tell hcomm the ranks, too.
  *
- * Sizes are those of the whole vector, or of all blocks of a rank's larger buffer.
+ * Sizes are those of the whole vector, or of all blocks of a rank's larger buffer,
+ * where a block has at least one element.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,11 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/args.h"
 #include "../common/job.h"
 #include "../common/util.h"
 
 #define MAX_SAMPLES	100000
 #define MAX_BYTES	(1u << 30)
+#define MAX_SIZES	32u
+#define DEFAULT_SIZES	"1K,2K,4K,8K,16K,32K,64K,128K,256K,512K,1M,2M,4M,8M,16M"
+/* a median of fewer says nothing */
+#define MIN_TURNS	3
 /* calls of one turn, for small messages, whose time a clock hardly sees */
 #define TURN_BYTES	(256u << 10)
 #define MAX_TURN	16
@@ -30,13 +36,14 @@
 #define PLACES		16
 #define PLACE_STEP	(5u << 12)
 
-enum { HCOMM, OPENMPI, SIDES };
+enum { HCOMM, MPI, SIDES };
 
 struct options {
 	const char *coll;
-	uint64_t min;
-	uint64_t max;
+	uint64_t sizes[MAX_SIZES + 1];
+	unsigned int nsizes;
 	uint64_t turns;
+	uint64_t budget_ms;
 	const char *json;
 };
 
@@ -44,15 +51,19 @@ struct options {
  * struct bench - a rank's run
  * @rank: this rank
  * @size: number of ranks
+ * @nodes: number of nodes
+ * @name: of the MPI, with its version
  * @in: input, never changed after it is filled
  * @out: output
- * @ref: what Open MPI made of it
+ * @ref: what the MPI made of it
  * @samples: microseconds of a call, per side and turn
  * @wrong: elements that were wrong on all ranks
  */
 struct bench {
 	int rank;
 	int size;
+	int nodes;
+	char name[32];
 	float *in;
 	float *out;
 	float *ref;
@@ -60,51 +71,39 @@ struct bench {
 	uint64_t wrong;
 };
 
-const char *argp_program_version = "bench_mpi (hcomm) 0.1";
-
-static const struct argp_option option_table[] = {
-	{ "coll", 'C', "NAME", 0, "Collective (default: allreduce), or all", 0 },
-	{ "minbytes", 'b', "SIZE", 0, "First size (default: 1K)", 0 },
-	{ "maxbytes", 'e', "SIZE", 0, "Last size (default: 16M)", 0 },
-	{ "turns", 'n', "N", 0, "Turns of each side per size (default: 21)", 0 },
-	{ "json", 'J', "FILE", 0, "Write the results there, too", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* "64K,1M" */
+static void sizes_arg(struct argp_state *state, const char *text, void *options)
 {
-	struct options *opt = state->input;
+	struct options *opt = options;
+	char word[24];
+	size_t len;
 
-	switch (key) {
-	case 'C':
-		opt->coll = arg;
-		return 0;
-	case 'b':
-		size_arg(state, "--minbytes", arg, 4, MAX_BYTES, &opt->min);
-		return 0;
-	case 'e':
-		size_arg(state, "--maxbytes", arg, 4, MAX_BYTES, &opt->max);
-		return 0;
-	case 'n':
-		number_arg(state, "--turns", arg, 1, MAX_SAMPLES, &opt->turns);
-		return 0;
-	case 'J':
-		opt->json = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (opt->min > opt->max)
-			argp_error(state, "--minbytes is above --maxbytes");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	for (opt->nsizes = 0; *text; text += len + (text[len] == ',')) {
+		uint64_t *size = &opt->sizes[opt->nsizes++];
+
+		len = strcspn(text, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		if (opt->nsizes > MAX_SIZES || !parse_size(word, size) ||
+		    *size < sizeof(float) || *size > MAX_BYTES)
+			argp_error(state, "--sizes: use up to %u sizes from 4 to 1G, separated by commas",
+				   MAX_SIZES);
 	}
 }
 
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
-	.doc = "Collectives (fp32, sum, root 0, out of place): hcomm and Open MPI in turns, medians, and how many times faster hcomm is.\v"
-	       "Start it with mpirun.  Exit status: 1 if a result was wrong.",
+static const struct arg args[] = {
+	ARG_TEXT('C', "coll", "NAME", coll, "Collective (default: allreduce), or all"),
+	ARG_CALL('s', "sizes", "LIST", sizes_arg, "Sizes (default: " DEFAULT_SIZES ")"),
+	ARG_NUMBER('n', "turns", "N", turns, MIN_TURNS, MAX_SAMPLES,
+		   "Turns of each side per size (default: 21)"),
+	ARG_NUMBER('t', "time", "MS", budget_ms, 1, 3600000,
+		   "Fewer turns, but no fewer than 3, where they take longer than this (default: 5000)"),
+	ARG_JSON('J'),
+};
+
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args),
+	.doc = "Collectives (fp32, sum, root 0, out of place): hcomm and an MPI in turns, medians, and how many times faster hcomm is.\v"
+	       "Start it with the mpirun of its MPI.  Exit status: 1 if a result was wrong.",
 };
 
 /* ------------------------------------------------------------------ collectives */
@@ -123,7 +122,7 @@ static void name##_mpi(struct bench *b, size_t n, float *out)		\
 {									\
 	(void)b, (void)n, (void)out;					\
 	if ((mpi_call) != MPI_SUCCESS)					\
-		fatal("Open MPI: " #name " failed");			\
+		fatal("MPI: " #name " failed");			\
 }
 
 #define FP hcommFloat32
@@ -179,7 +178,7 @@ static const struct coll {
 	{ ROW(barrier), .bus = 0 },
 };
 
-#define NCOLLS (sizeof(colls) / sizeof(colls[0]))
+#define NCOLLS ARRAY_SIZE(colls)
 
 /*
  * -1 to 1, with all bits of the fraction: processors, and emulators even more, are
@@ -211,7 +210,7 @@ static void check(struct bench *b, const struct coll *c, size_t n)
 	memset(b->out, 0xa5, elems * sizeof(float));
 	memset(b->ref, 0x5a, elems * sizeof(float));
 	c->call[HCOMM](b, n, b->out);
-	c->call[OPENMPI](b, n, b->ref);
+	c->call[MPI](b, n, b->ref);
 	for (i = 0; i < elems; i++)
 		wrong += !same(b, c, b->out[i], b->ref[i]);
 	if (wrong)
@@ -244,17 +243,25 @@ static void measure(struct bench *b, const struct coll *c, const struct options 
 {
 	unsigned int calls = (unsigned int)(TURN_BYTES / bytes) + 1;
 	size_t n = bytes / sizeof(float) / (c->blocks ? b->size : 1);
+	double spent_us = 0, us;
 	uint64_t i;
 	int side;
 
+	n = n ? n : 1;
 	calls = calls < MAX_TURN ? calls : MAX_TURN;
 	check(b, c, n);
+	/* all ranks have the same times, and stop together */
 	for (i = 0; i < opt->turns; i++) {
-		for (side = 0; side < SIDES; side++)
-			b->samples[side][i] = turn(b, c, side, n, calls);
+		if (i >= MIN_TURNS && spent_us > (double)opt->budget_ms * 1000)
+			break;
+		for (side = 0; side < SIDES; side++) {
+			us = turn(b, c, side, n, calls);
+			b->samples[side][i] = us;
+			spent_us += us * (calls + 1);
+		}
 	}
 	for (side = 0; side < SIDES; side++)
-		medians[side] = median_of(b->samples[side], opt->turns);
+		medians[side] = median_of(b->samples[side], i);
 }
 
 static double bus_gb(const struct bench *b, const struct coll *c, uint64_t bytes,
@@ -265,62 +272,87 @@ static double bus_gb(const struct bench *b, const struct coll *c, uint64_t bytes
 	return us > 0 ? c->bus * share * (double)bytes / us / 1000 : 0;
 }
 
+/* "Open MPI 4.1.4", "MPICH 4.0.2" */
+static void find_name(struct bench *b)
+{
+	char library[MPI_MAX_LIBRARY_VERSION_STRING], version[16];
+	int len;
+
+	MPI_Get_library_version(library, &len);
+	if (sscanf(library, "Open MPI v%15[0-9.]", version) == 1)
+		snprintf(b->name, sizeof(b->name), "Open MPI %s", version);
+	else if (sscanf(library, "MPICH Version: %15[0-9.]", version) == 1)
+		snprintf(b->name, sizeof(b->name), "MPICH %s", version);
+	else
+		snprintf(b->name, sizeof(b->name), "%.*s", (int)strcspn(library, ",\"\n"),
+			 library);
+}
+
+/* The first rank of each node counts. */
+static void count_nodes(struct bench *b)
+{
+	int rank, first;
+	MPI_Comm node;
+
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_rank(node, &rank);
+	MPI_Comm_free(&node);
+	first = !rank;
+	MPI_Allreduce(&first, &b->nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static FILE *json_begin(const struct bench *b, const struct options *opt)
 {
-	char library[MPI_MAX_LIBRARY_VERSION_STRING];
 	FILE *json;
-	int len;
 
 	if (b->rank || !opt->json)
 		return NULL;
 	json = results_open(opt->json);
-	MPI_Get_library_version(library, &len);
-	library[strcspn(library, ",\"\n")] = 0;
-	fprintf(json, "{\n \"tool\": \"bench_mpi\",\n \"ranks\": %d,\n \"mpi\": \"%s\",\n \"turns\": %" PRIu64 ",\n \"results\": [",
-		b->size, library, opt->turns);
+	fprintf(json, "{\n \"tool\": \"bench_mpi\",\n \"ranks\": %d,\n \"nodes\": %d,\n \"mpi\": \"%s\",\n \"turns\": %" PRIu64 ",\n \"results\": [",
+		b->size, b->nodes, b->name, opt->turns);
 	return json;
 }
 
-static void run_coll(struct bench *b, const struct coll *c, const struct options *opt,
-		     FILE *json, bool *first)
+static void print_row(const struct bench *b, const struct coll *c, uint64_t bytes,
+		      const double *us, FILE *json, bool first)
 {
-	uint64_t max = c->bus ? opt->max : opt->min, bytes;
-	double us[SIDES];
+	double hcomm_gb = bus_gb(b, c, bytes, us[HCOMM]);
+	double mpi_gb = bus_gb(b, c, bytes, us[MPI]);
+	double ratio = us[MPI] / us[HCOMM];
 	char size[24];
 
-	for (bytes = opt->min; bytes <= max; bytes *= 2) {
-		measure(b, c, opt, bytes, us);
-		if (b->rank)
-			continue;
-		printf("%-14s  %10s  %12.1f %12.1f  %12.3f %12.3f  %8.2f\n", c->name,
-		       format_size(bytes, size), us[HCOMM], us[OPENMPI],
-		       bus_gb(b, c, bytes, us[HCOMM]), bus_gb(b, c, bytes, us[OPENMPI]),
-		       us[OPENMPI] / us[HCOMM]);
-		fflush(stdout);
-		if (json)
-			fprintf(json, "%s\n  {\"coll\": \"%s\", \"size\": %" PRIu64 ", \"hcomm_us\": %.3f, \"mpi_us\": %.3f, \"hcomm_busbw\": %.6f, \"mpi_busbw\": %.6f, \"ratio\": %.4f}",
-				*first ? "" : ",", c->name, bytes, us[HCOMM],
-				us[OPENMPI], bus_gb(b, c, bytes, us[HCOMM]),
-				bus_gb(b, c, bytes, us[OPENMPI]),
-				us[OPENMPI] / us[HCOMM]);
-		*first = false;
-	}
+	printf("%-14s  %10s  %12.1f %12.1f  %12.3f %12.3f  %8.2f\n", c->name,
+	       format_size(bytes, size), us[HCOMM], us[MPI], hcomm_gb, mpi_gb, ratio);
+	fflush(stdout);
+	if (json)
+		fprintf(json, "%s\n  {\"coll\": \"%s\", \"size\": %" PRIu64 ", \"hcomm_us\": %.3f, \"mpi_us\": %.3f, \"hcomm_busbw\": %.6f, \"mpi_busbw\": %.6f, \"ratio\": %.4f}",
+			first ? "" : ",", c->name, bytes, us[HCOMM], us[MPI], hcomm_gb,
+			mpi_gb, ratio);
 }
 
 static void run(struct bench *b, const struct options *opt)
 {
 	FILE *json = json_begin(b, opt);
-	bool first = true, found = false;
+	bool all = !strcmp(opt->coll, "all"), first = true, found = false;
+	double us[SIDES];
+	unsigned int k;
 	size_t i;
 
 	if (!b->rank)
-		printf("%-14s  %10s  %12s %12s  %12s %12s  %8s\n", "collective", "size",
-		       "hcomm us", "Open MPI us", "hcomm GB/s", "Open MPI GB/s", "ratio");
+		printf("%d ranks, %d nodes, %s\n%-14s  %10s  %12s %12s  %12s %12s  %8s\n",
+		       b->size, b->nodes, b->name, "collective", "size", "hcomm us",
+		       "MPI us", "hcomm GB/s", "MPI GB/s", "ratio");
 	for (i = 0; i < NCOLLS; i++) {
-		if (strcmp(opt->coll, "all") && strcmp(opt->coll, colls[i].name))
+		if (!all && strcmp(opt->coll, colls[i].name))
 			continue;
 		found = true;
-		run_coll(b, &colls[i], opt, json, &first);
+		/* a barrier has no sizes */
+		for (k = 0; k < (colls[i].bus ? opt->nsizes : 1); k++) {
+			measure(b, &colls[i], opt, opt->sizes[k], us);
+			if (!b->rank)
+				print_row(b, &colls[i], opt->sizes[k], us, json, first);
+			first = false;
+		}
 	}
 	if (json) {
 		fprintf(json, "\n ]\n}\n");
@@ -330,18 +362,32 @@ static void run(struct bench *b, const struct options *opt)
 		fatal("--coll %s: no such collective", opt->coll);
 }
 
+/* Input and output at places of their own; returns what is to be freed. */
+static char *place(struct bench *b, uint64_t max)
+{
+	/* blocks have at least one element */
+	uint64_t room = max + b->size * sizeof(float) + PLACES * PLACE_STEP, i;
+	char *base = must_hcomm_malloc(3 * room);
+
+	b->in = (float *)(base + 2 * b->rank % PLACES * PLACE_STEP);
+	b->out = (float *)(base + room + (2 * b->rank + 1) % PLACES * PLACE_STEP);
+	b->ref = (float *)(base + 2 * room);
+	for (i = 0; i < max / sizeof(float) + b->size; i++)
+		b->in[i] = input_of(b->rank, i);
+	return base;
+}
+
 int main(int argc, char **argv)
 {
-	struct options opt = {
-		.coll = "allreduce", .min = 1024, .max = 16 << 20, .turns = 21,
-	};
+	struct options opt = { .coll = "allreduce", .turns = 21, .budget_ms = 5000 };
 	struct bench b = { .wrong = 0 };
-	uint64_t wrong;
+	uint64_t wrong, max = 0;
+	unsigned int i;
 	char *base;
-	size_t i;
 	int n;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	sizes_arg(NULL, DEFAULT_SIZES, &opt);
+	parse_args(argc, argv, &command_line, &opt);
 	need_device();
 	MPI_Init(&argc, &argv);
 	must(hcommInit(&argc, &argv), "hcommInit");
@@ -350,13 +396,11 @@ int main(int argc, char **argv)
 	must(hcommCommRank(COMM_WORLD, &n), "CommRank");
 	if (n != b.rank)
 		fatal("rank %d of MPI is rank %d of hcomm", b.rank, n);
-	base = must_hcomm_malloc(3 * opt.max + 3 * PLACES * PLACE_STEP);
-	b.in = (float *)(base + 2 * b.rank % PLACES * PLACE_STEP);
-	b.out = (float *)(base + opt.max + PLACES * PLACE_STEP +
-			  (2 * b.rank + 1) % PLACES * PLACE_STEP);
-	b.ref = (float *)(base + 2 * (opt.max + PLACES * PLACE_STEP));
-	for (i = 0; i < opt.max / sizeof(float); i++)
-		b.in[i] = input_of(b.rank, i);
+	find_name(&b);
+	count_nodes(&b);
+	for (i = 0; i < opt.nsizes; i++)
+		max = opt.sizes[i] > max ? opt.sizes[i] : max;
+	base = place(&b, max);
 	for (n = 0; n < SIDES; n++)
 		b.samples[n] = must_malloc(opt.turns * sizeof(double));
 

@@ -90,6 +90,8 @@ unsigned int redop_index(hcommRedOp_t op)
 
 const char *redop_name(hcommRedOp_t op)
 {
+	if (op == PREMUL_SUM)
+		return "premul_sum";
 	return redop_names[redop_index(op)];
 }
 
@@ -293,7 +295,7 @@ static union number combine(hcommDataType_t dtype, hcommRedOp_t op,
 
 	if (is_float(dtype)) {
 		less = b.f < a.f;
-		if (op == hcommSum || op == hcommAvg)
+		if (op == hcommSum || op == hcommAvg || op == PREMUL_SUM)
 			a.f += b.f;
 		else if (op == hcommProd)
 			a.f *= b.f;
@@ -305,6 +307,7 @@ static union number combine(hcommDataType_t dtype, hcommRedOp_t op,
 	switch (op) {
 	case hcommSum:
 	case hcommAvg:
+	case PREMUL_SUM:
 		a.u += b.u;
 		return a;
 	case hcommProd:
@@ -356,24 +359,51 @@ void pattern_of_rank(void *period, hcommDataType_t dtype, hcommRedOp_t op,
 		      pick(dtype, op, seed, rank, i));
 }
 
+static int scalar_of_rank(unsigned int rank)
+{
+	return rank % 2 ? 1 : -1;
+}
+
+void premul_scalar(void *scalar, hcommDataType_t dtype, unsigned int rank)
+{
+	union number n;
+
+	if (is_float(dtype))
+		n.f = scalar_of_rank(rank);
+	else
+		n.i = scalar_of_rank(rank);
+	store(dtype, scalar, n);
+}
+
+/* what @rank puts into the reduction, as the type holds it */
+static union number summand(hcommDataType_t dtype, hcommRedOp_t op, unsigned int seed,
+			    unsigned int rank, unsigned int i)
+{
+	union number n = pick(dtype, op, seed, rank, i);
+	char elem[8];
+
+	if (op == PREMUL_SUM && is_float(dtype))
+		n.f *= scalar_of_rank(rank);
+	else if (op == PREMUL_SUM)
+		n.u *= (uint64_t)(int64_t)scalar_of_rank(rank);
+	/* through the type, which cuts the number */
+	store(dtype, elem, n);
+	return load(dtype, elem);
+}
+
 void pattern_reduced(void *period, hcommDataType_t dtype, hcommRedOp_t op,
 		     unsigned int seed, unsigned int nranks)
 {
 	size_t elem = dtype_size(dtype);
 	unsigned int i, rank;
 	union number sum;
-	char other[8];
 
 	for (i = 0; i < PERIOD; i++) {
 		char *at = (char *)period + i * elem;
 
-		store(dtype, at, pick(dtype, op, seed, 0, i));
-		sum = load(dtype, at);
-		for (rank = 1; rank < nranks; rank++) {
-			/* through the type, which cuts the number */
-			store(dtype, other, pick(dtype, op, seed, rank, i));
-			sum = combine(dtype, op, sum, load(dtype, other));
-		}
+		sum = summand(dtype, op, seed, 0, i);
+		for (rank = 1; rank < nranks; rank++)
+			sum = combine(dtype, op, sum, summand(dtype, op, seed, rank, i));
 		store(dtype, at, sum);
 		if (op == hcommAvg && nranks > 1)
 			store(dtype, at, divide(dtype, load(dtype, at), nranks));

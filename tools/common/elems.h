@@ -20,6 +20,12 @@
 #define DTYPES		14
 #define REDOPS		11
 
+/*
+ * A sum of scaled inputs, for the patterns: it is none of redops, a program makes it
+ * with hcommRedOpCreatePreMulSum() and the rank's scalar.
+ */
+#define PREMUL_SUM	hcommRedOpEnd
+
 extern const char *const dtype_names[DTYPES];
 extern const hcommRedOp_t redops[REDOPS];
 
@@ -40,6 +46,9 @@ double elem_value(hcommDataType_t dtype, const void *elem);
 /* One period of what @rank has; @op tells which values are exact. */
 void pattern_of_rank(void *period, hcommDataType_t dtype, hcommRedOp_t op,
 		     unsigned int seed, unsigned int rank);
+
+/* what @rank multiplies its input by: not 1 on all ranks, and exact in every type */
+void premul_scalar(void *scalar, hcommDataType_t dtype, unsigned int rank);
 
 /* One period of the reduction over @nranks ranks. */
 void pattern_reduced(void *period, hcommDataType_t dtype, hcommRedOp_t op,

@@ -1,26 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+
 #include "job.h"
 #include "util.h"
-
-void number_arg(struct argp_state *state, const char *name, const char *arg,
-		uint64_t min, uint64_t max, uint64_t *out)
-{
-	if (!parse_number(arg, max, out) || *out < min)
-		argp_error(state, "%s %s: use a number from %llu to %llu", name,
-			   arg, (unsigned long long)min,
-			   (unsigned long long)max);
-}
-
-void size_arg(struct argp_state *state, const char *name, const char *arg,
-	      uint64_t min, uint64_t max, uint64_t *out)
-{
-	char least[24], most[24];
-
-	if (!parse_size(arg, out) || *out < min || *out > max)
-		argp_error(state, "%s %s: use a size like 4096, 64K, 4M or 1G, from %s to %s",
-			   name, arg, format_size(min, least),
-			   format_size(max, most));
-}
 
 int run_job(int argc, char **argv, uint64_t local, int (*run)(void *arg), void *arg)
 {
@@ -56,6 +38,20 @@ FILE *results_open(const char *path)
 
 void results_close(FILE *file, const char *path)
 {
-	if (fclose(file))
+	if (ferror(file) | fclose(file))
 		fatal("%s: %m", path);
+}
+
+void write_results(const char *path, const char *fmt, ...)
+{
+	FILE *file;
+	va_list ap;
+
+	if (!path)
+		return;
+	file = results_open(path);
+	va_start(ap, fmt);
+	vfprintf(file, fmt, ap);
+	va_end(ap);
+	results_close(file, path);
 }

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The frame that all tools have: arguments, a job of ranks, a file of results. */
+/* The frame that all tools have: a job of ranks, a file of results. */
 #ifndef HCOMM_TOOLS_JOB_H
 #define HCOMM_TOOLS_JOB_H
 
-#include <argp.h>
 #include <stdint.h>
 #include <stdio.h>
-
-/* most ranks that a tool starts by itself */
-#define MAX_LOCAL_RANKS	1024
-
-/* A number or a size of the command line; argp's usage error if it is none. */
-void number_arg(struct argp_state *state, const char *name, const char *arg,
-		uint64_t min, uint64_t max, uint64_t *out);
-void size_arg(struct argp_state *state, const char *name, const char *arg,
-	      uint64_t min, uint64_t max, uint64_t *out);
 
 /**
  * run_job - be a rank of a job, or start one on this node
@@ -34,5 +24,8 @@ void world(unsigned int *rank, unsigned int *size);
 /* Ends the process when the file can't be written. */
 FILE *results_open(const char *path);
 void results_close(FILE *file, const char *path);
+/* a file with this text, unless @path is NULL */
+void write_results(const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif /* HCOMM_TOOLS_JOB_H */

@@ -2,162 +2,133 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/elems.h"
+#include "../common/args.h"
 #include "../common/job.h"
 #include "../common/util.h"
 #include "perf.h"
 
 #define MAX_BYTES	(1ull << 36)
 
-const char *argp_program_version = "hcomm_perf (hcomm) 0.1";
-
-static const struct argp_option option_table[] = {
-	{ "coll", 'C', "NAME", 0, "What to measure: allreduce (default), reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall, scan, exscan, sendrecv (ring), oneway (lower to upper half of the ranks), barrier", 0 },
-	{ "minbytes", 'b', "SIZE", 0, "First size (default: 1K)", 1 },
-	{ "maxbytes", 'e', "SIZE", 0, "Last size (default: 4M)", 1 },
-	{ "stepbytes", 'i', "SIZE", 0, "Add this from size to size", 1 },
-	{ "stepfactor", 'f', "N", 0, "Multiply the size by this (default: 2)", 1 },
-	{ "op", 'o', "OP", 0, "sum (default), prod, min, max, avg, band, bor, bxor, land, lor, lxor, all", 2 },
-	{ "datatype", 'd', "TYPE", 0, "fp32 (default), int8, uint8, int16, uint16, int32, uint32, int64, uint64, fp16, bf16, fp64, all", 2 },
-	{ "root", 'r', "RANK", 0, "Root (default: 0), or all", 2 },
-	{ "iters", 'n', "N", 0, "Iterations (default: 20)", 3 },
-	{ "warmup_iters", 'w', "N", 0, "Iterations before, not measured (default: 5)", 3 },
-	{ "agg_iters", 'm', "N", 0, "Calls in flight at once in an iteration (default: 1)", 3 },
-	{ "check", 'c', "0|1", 0, "Check the results and count wrong elements (default: 1)", 3 },
-	{ "average", 'a', "0-3", 0, "Time of: 0 rank 0, 1 mean, 2 min, 3 max of the ranks (default: 3)", 4 },
-	{ "stat", 's', "NAME", 0, "Time is the mean (default), median or min of the iterations", 4 },
-	{ "json", 'J', "FILE", 0, "Write the results there, too, with all three times", 4 },
-	{ "local", 'l', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 5 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static void coll_arg(struct argp_state *state, const char *arg,
-		     struct options *opt)
+static void coll_arg(struct argp_state *state, const char *text, void *options)
 {
-	if (!perf_coll_by_name(arg, &opt->coll))
-		argp_error(state, "'%s' is no collective; see --help", arg);
+	struct options *opt = options;
+
+	if (!perf_coll_by_name(text, &opt->coll))
+		argp_error(state, "'%s' is no collective; see --help", text);
 }
 
-static void dtype_arg(struct argp_state *state, const char *arg,
-		      struct options *opt)
+static void dtype_arg(struct argp_state *state, const char *text, void *options)
 {
+	struct options *opt = options;
 	hcommDataType_t dtype;
 
-	if (!strcmp(arg, "all"))
+	if (!strcmp(text, "all"))
 		opt->dtypes = (1u << DTYPES) - 1;
-	else if (dtype_by_name(arg, &dtype))
+	else if (dtype_by_name(text, &dtype))
 		opt->dtypes = 1u << dtype;
 	else
-		argp_error(state, "'%s' is no type; see --help", arg);
+		argp_error(state, "'%s' is no type; see --help", text);
 }
 
-static void op_arg(struct argp_state *state, const char *arg,
-		   struct options *opt)
+static void op_arg(struct argp_state *state, const char *text, void *options)
 {
+	struct options *opt = options;
 	hcommRedOp_t op;
 
-	if (!strcmp(arg, "all"))
-		opt->ops = (1u << REDOPS) - 1;
-	else if (redop_by_name(arg, &op))
+	if (!strcmp(text, "all"))
+		opt->ops = (2u << PERF_PREMUL) - 1;
+	else if (!strcmp(text, redop_name(PREMUL_SUM)))
+		opt->ops = 1u << PERF_PREMUL;
+	else if (redop_by_name(text, &op))
 		opt->ops = 1u << redop_index(op);
 	else
-		argp_error(state, "'%s' is no reduction; see --help", arg);
+		argp_error(state, "'%s' is no reduction; see --help", text);
 }
 
-static void stat_arg(struct argp_state *state, const char *arg,
-		     struct options *opt)
+static void root_arg(struct argp_state *state, const char *text, void *options)
 {
-	if (!strcmp(arg, "mean"))
+	struct options *opt = options;
+
+	opt->root = -1;
+	if (strcmp(text, "all"))
+		opt->root = (int)number_arg(state, "root", text, 0, 65535);
+}
+
+static void check_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+
+	opt->check = number_arg(state, "check", text, 0, 1);
+}
+
+static void average_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+
+	opt->average = (enum perf_average)number_arg(state, "average", text, 0, 3);
+}
+
+static void stat_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+
+	if (!strcmp(text, "mean"))
 		opt->stat = STAT_MEAN;
-	else if (!strcmp(arg, "median"))
+	else if (!strcmp(text, "median"))
 		opt->stat = STAT_MEDIAN;
-	else if (!strcmp(arg, "min"))
+	else if (!strcmp(text, "min"))
 		opt->stat = STAT_MIN;
 	else
-		argp_error(state, "--stat %s: use mean, median or min", arg);
+		argp_error(state, "--stat %s: use mean, median or min", text);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check_sizes(struct argp_state *state, const char *text, void *options)
 {
-	struct options *opt = state->input;
-	uint64_t n = 0;
+	const struct options *opt = options;
 
-	switch (key) {
-	case 'C':
-	case ARGP_KEY_ARG:
-		if (key == ARGP_KEY_ARG && state->arg_num > 0)
-			argp_error(state, "one collective only");
-		coll_arg(state, arg, opt);
-		break;
-	case 'b':
-		size_arg(state, "--minbytes", arg, 0, MAX_BYTES, &opt->min);
-		break;
-	case 'e':
-		size_arg(state, "--maxbytes", arg, 0, MAX_BYTES, &opt->max);
-		break;
-	case 'i':
-		size_arg(state, "--stepbytes", arg, 0, MAX_BYTES, &opt->step);
-		break;
-	case 'f':
-		number_arg(state, "--stepfactor", arg, 2, 1 << 20, &opt->factor);
-		break;
-	case 'n':
-		number_arg(state, "--iters", arg, 1, 1000000, &opt->iters);
-		break;
-	case 'w':
-		number_arg(state, "--warmup_iters", arg, 0, 1000000,
-			   &opt->warmup);
-		break;
-	case 'm':
-		number_arg(state, "--agg_iters", arg, 1, 1000000,
-			   &opt->aggregate);
-		break;
-	case 'c':
-		number_arg(state, "--check", arg, 0, 1, &n);
-		opt->check = n;
-		break;
-	case 'a':
-		number_arg(state, "--average", arg, 0, 3, &n);
-		opt->average = (enum perf_average)n;
-		break;
-	case 'r':
-		opt->root = -1;
-		if (!strcmp(arg, "all"))
-			break;
-		number_arg(state, "--root", arg, 0, 65535, &n);
-		opt->root = (int)n;
-		break;
-	case 'o':
-		op_arg(state, arg, opt);
-		break;
-	case 'd':
-		dtype_arg(state, arg, opt);
-		break;
-	case 's':
-		stat_arg(state, arg, opt);
-		break;
-	case 'J':
-		opt->json = arg;
-		break;
-	case 'l':
-		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
-		break;
-	case ARGP_KEY_END:
-		if (opt->min > opt->max)
-			argp_error(state, "--minbytes is above --maxbytes");
-		if (!opt->min && !opt->step && opt->max)
-			argp_error(state, "sizes from 0 need --stepbytes");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
+	(void)text;
+	if (opt->min > opt->max)
+		argp_error(state, "--minbytes is above --maxbytes");
+	if (!opt->min && !opt->step && opt->max)
+		argp_error(state, "sizes from 0 need --stepbytes");
 }
 
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
-	.args_doc = "[COLLECTIVE]",
+static const struct arg args[] = {
+	ARG_CALL('C', "coll", "NAME", coll_arg,
+		 "What to measure: allreduce (default), reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall, scan, exscan, sendrecv (ring), oneway (lower to upper half of the ranks), barrier"),
+	ARG_TITLE("Sizes:"),
+	ARG_SIZE('b', "minbytes", min, 0, MAX_BYTES, "First size (default: 1K)"),
+	ARG_SIZE('e', "maxbytes", max, 0, MAX_BYTES, "Last size (default: 4M)"),
+	ARG_SIZE('i', "stepbytes", step, 0, MAX_BYTES, "Add this from size to size"),
+	ARG_NUMBER('f', "stepfactor", "N", factor, 2, 1 << 20,
+		   "Multiply the size by this (default: 2)"),
+	ARG_TITLE("Calls:"),
+	ARG_CALL('o', "op", "OP", op_arg,
+		 "sum (default), prod, min, max, avg, band, bor, bxor, land, lor, lxor, premul_sum, all"),
+	ARG_CALL('d', "datatype", "TYPE", dtype_arg,
+		 "fp32 (default), int8, uint8, int16, uint16, int32, uint32, int64, uint64, fp16, bf16, fp64, e4m3, e5m2, all"),
+	ARG_CALL('r', "root", "RANK", root_arg, "Root (default: 0), or all"),
+	ARG_TITLE("Iterations:"),
+	ARG_NUMBER('n', "iters", "N", iters, 1, 1000000, "Iterations (default: 20)"),
+	ARG_NUMBER('w', "warmup_iters", "N", warmup, 0, 1000000,
+		   "Iterations before, not measured (default: 5)"),
+	ARG_NUMBER('m', "agg_iters", "N", aggregate, 1, 1000000,
+		   "Calls in flight at once in an iteration (default: 1)"),
+	ARG_CALL('c', "check", "0|1", check_arg,
+		 "Check the results and count wrong elements (default: 1)"),
+	ARG_TITLE("Results:"),
+	ARG_CALL('a', "average", "0-3", average_arg,
+		 "Time of: 0 rank 0, 1 mean, 2 min, 3 max of the ranks (default: 3)"),
+	ARG_CALL('s', "stat", "NAME", stat_arg,
+		 "Time is the mean (default), median or min of the iterations"),
+	ARG_TEXT('J', "json", "FILE", json,
+		 "Write the results there, too, with all three times"),
+	ARG_TITLE("Job:"),
+	ARG_LOCAL('l'),
+};
+
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args), .words = "[COLLECTIVE]", .word = coll_arg, .end = check_sizes,
 	.doc = "Measure collectives.\v"
 	       "The launcher's environment says which rank this process is; without a launcher, ranks of this node are started.  "
 	       "reduce_scatter, allgather, gather, scatter and alltoall have the size of all blocks.  "
@@ -215,18 +186,26 @@ static void measure_sizes(struct perf *perf, hcommDataType_t dtype,
 	}
 }
 
+static bool measures(const struct options *opt, unsigned int dtype, hcommRedOp_t op)
+{
+	if (op == PREMUL_SUM)
+		return true;
+	return redop_fits(op, (hcommDataType_t)dtype) &&
+	       !(op == hcommAvg && perf_is_scan(opt->coll));
+}
+
 static void measure_all(struct perf *perf)
 {
 	const struct options *opt = perf->opt;
-	unsigned int dtype, op;
+	unsigned int dtype, i;
 
 	for (dtype = 0; dtype < DTYPES; dtype++) {
-		for (op = 0; op < REDOPS; op++) {
-			if (opt->dtypes & 1u << dtype && opt->ops & 1u << op &&
-			    redop_fits(redops[op], (hcommDataType_t)dtype) &&
-			    !(redops[op] == hcommAvg && perf_is_scan(opt->coll)))
-				measure_sizes(perf, (hcommDataType_t)dtype,
-					      redops[op]);
+		for (i = 0; i <= PERF_PREMUL; i++) {
+			hcommRedOp_t op = i == PERF_PREMUL ? PREMUL_SUM : redops[i];
+
+			if (opt->dtypes & 1u << dtype && opt->ops & 1u << i &&
+			    measures(opt, dtype, op))
+				measure_sizes(perf, (hcommDataType_t)dtype, op);
 		}
 	}
 }
@@ -267,7 +246,7 @@ int main(int argc, char **argv)
 		.average = AVERAGE_MAX, .local = 2,
 	};
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	parse_args(argc, argv, &command_line, &opt);
 	/* reductions matter only where something is reduced */
 	if (!perf_has_op(opt.coll))
 		opt.ops = 1u << hcommSum;

@@ -13,7 +13,8 @@
 /**
  * struct round - what one round does; the same on all ranks
  * @coll: which
- * @line: count, type, reduction and root
+ * @line: count, type and root
+ * @op: reduction, as the library knows it
  * @send: input
  * @recv: output
  * @peers: of sendrecv and oneway: to whom and from whom, -1: nobody
@@ -21,6 +22,7 @@
 struct round {
 	enum perf_coll coll;
 	const struct line *line;
+	hcommRedOp_t op;
 	const void *send;
 	void *recv;
 	int to;
@@ -34,16 +36,16 @@ static hcommResult_t call(const struct round *r)
 	switch (r->coll) {
 	case PERF_ALLREDUCE:
 		return hcommAllReduce(r->send, r->recv, l->count, l->dtype,
-				      l->op, COMM_WORLD);
+				      r->op, COMM_WORLD);
 	case PERF_REDUCE:
-		return hcommReduce(r->send, r->recv, l->count, l->dtype, l->op,
+		return hcommReduce(r->send, r->recv, l->count, l->dtype, r->op,
 				   l->root, COMM_WORLD);
 	case PERF_BROADCAST:
 		return hcommBroadcast(r->send, r->recv, l->count, l->dtype,
 				      l->root, COMM_WORLD);
 	case PERF_REDUCE_SCATTER:
 		return hcommReduceScatter(r->send, r->recv, l->count, l->dtype,
-					  l->op, COMM_WORLD);
+					  r->op, COMM_WORLD);
 	case PERF_ALLGATHER:
 		return hcommAllGather(r->send, r->recv, l->count, l->dtype,
 				      COMM_WORLD);
@@ -56,10 +58,10 @@ static hcommResult_t call(const struct round *r)
 	case PERF_ALLTOALL:
 		return hcommAlltoAll(r->send, r->recv, l->count, l->dtype, COMM_WORLD);
 	case PERF_SCAN:
-		return hcommScan(r->send, r->recv, l->count, l->dtype, l->op,
+		return hcommScan(r->send, r->recv, l->count, l->dtype, r->op,
 				 COMM_WORLD);
 	case PERF_EXSCAN:
-		return hcommExscan(r->send, r->recv, l->count, l->dtype, l->op,
+		return hcommExscan(r->send, r->recv, l->count, l->dtype, r->op,
 				   COMM_WORLD);
 	default:
 		return hcommBarrier(COMM_WORLD);
@@ -74,16 +76,16 @@ static hcommResult_t call_async(const struct round *r, hcommRequest_t *req)
 	switch (r->coll) {
 	case PERF_ALLREDUCE:
 		return hcommAllReduceAsync(r->send, r->recv, l->count, l->dtype,
-					   l->op, COMM_WORLD, req);
+					   r->op, COMM_WORLD, req);
 	case PERF_REDUCE:
 		return hcommReduceAsync(r->send, r->recv, l->count, l->dtype,
-					l->op, l->root, COMM_WORLD, req);
+					r->op, l->root, COMM_WORLD, req);
 	case PERF_BROADCAST:
 		return hcommBroadcastAsync(r->send, r->recv, l->count, l->dtype,
 					   l->root, COMM_WORLD, req);
 	case PERF_REDUCE_SCATTER:
 		return hcommReduceScatterAsync(r->send, r->recv, l->count,
-					       l->dtype, l->op, COMM_WORLD, req);
+					       l->dtype, r->op, COMM_WORLD, req);
 	case PERF_ALLGATHER:
 		return hcommAllGatherAsync(r->send, r->recv, l->count, l->dtype,
 					   COMM_WORLD, req);
@@ -97,10 +99,10 @@ static hcommResult_t call_async(const struct round *r, hcommRequest_t *req)
 		return hcommAlltoAllAsync(r->send, r->recv, l->count, l->dtype,
 					  COMM_WORLD, req);
 	case PERF_SCAN:
-		return hcommScanAsync(r->send, r->recv, l->count, l->dtype, l->op,
+		return hcommScanAsync(r->send, r->recv, l->count, l->dtype, r->op,
 				      COMM_WORLD, req);
 	case PERF_EXSCAN:
-		return hcommExscanAsync(r->send, r->recv, l->count, l->dtype, l->op,
+		return hcommExscanAsync(r->send, r->recv, l->count, l->dtype, r->op,
 					COMM_WORLD, req);
 	default:
 		return hcommBarrierAsync(COMM_WORLD, req);
@@ -349,8 +351,15 @@ void perf_measure(struct perf *perf, struct line *line, bool in_place)
 {
 	struct timing *timing = &line->way[in_place];
 	const struct options *opt = perf->opt;
-	struct round r = { .coll = opt->coll, .line = line };
+	struct round r = { .coll = opt->coll, .line = line, .op = line->op };
 	uint64_t i, begin, end, total = 0;
+	char scalar[8];
+
+	if (line->op == PREMUL_SUM) {
+		premul_scalar(scalar, line->dtype, perf->rank);
+		must(hcommRedOpCreatePreMulSum(&r.op, scalar, line->dtype, COMM_WORLD),
+		     "RedOpCreatePreMulSum");
+	}
 
 	place(perf, line, in_place, &r);
 	timing->wrong = -1;
@@ -372,6 +381,8 @@ void perf_measure(struct perf *perf, struct line *line, bool in_place)
 	timing->mean = (double)total / 1000 / (double)(opt->iters * opt->aggregate);
 	timing->median = median_of(perf->samples, opt->iters);
 	timing->min = perf->samples[0];
+	if (line->op == PREMUL_SUM)
+		must(hcommRedOpDestroy(r.op, COMM_WORLD), "RedOpDestroy");
 	combine(perf, timing);
 	if (timing->wrong > 0)
 		perf->wrong += timing->wrong;

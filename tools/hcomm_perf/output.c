@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "../common/elems.h"
+#include "../common/job.h"
 #include "../common/util.h"
 #include "perf.h"
 
@@ -41,12 +41,12 @@ void print_table_head(const struct perf *perf)
 	       opt->aggregate, opt->check);
 	printf("# time: %s of the iterations, %s of the ranks; 1 GB = 10^9 bytes\n",
 	       stat_names[opt->stat], average_names[opt->average]);
-	printf("#\n#%12s %12s %8s %7s %6s  %34s  %34s\n", "", "", "", "", "",
+	printf("#\n#%12s %12s %8s %10s %6s  %34s  %34s\n", "", "", "", "", "",
 	       "out of place             ", "in place               ");
-	printf("#%12s %12s %8s %7s %6s  %9s %8s %8s %6s  %9s %8s %8s %6s\n",
+	printf("#%12s %12s %8s %10s %6s  %9s %8s %8s %6s  %9s %8s %8s %6s\n",
 	       "size", "count", "type", "redop", "root", "time", "algbw", "busbw",
 	       "#wrong", "time", "algbw", "busbw", "#wrong");
-	printf("#%12s %12s %8s %7s %6s  %9s %8s %8s %6s  %9s %8s %8s %6s\n",
+	printf("#%12s %12s %8s %10s %6s  %9s %8s %8s %6s  %9s %8s %8s %6s\n",
 	       "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "",
 	       "(us)", "(GB/s)", "(GB/s)", "");
 	fflush(stdout);
@@ -76,7 +76,7 @@ void print_line(const struct perf *perf, const struct line *line)
 
 	if (perf->rank)
 		return;
-	printf(" %12" PRIu64 " %12" PRIu64 " %8s %7s %6d", line->bytes,
+	printf(" %12" PRIu64 " %12" PRIu64 " %8s %10s %6d", line->bytes,
 	       line->count, dtype_names[line->dtype],
 	       perf_has_op(opt->coll) ? redop_name(line->op) : "none",
 	       perf_has_root(opt->coll) ? line->root : -1);
@@ -93,9 +93,7 @@ void json_begin(struct perf *perf)
 
 	if (perf->rank || !opt->json)
 		return;
-	perf->json = fopen(opt->json, "w");
-	if (!perf->json)
-		fatal("%s: %m", opt->json);
+	perf->json = results_open(opt->json);
 	gethostname(host, sizeof(host) - 1);
 	fprintf(perf->json,
 		"{\n \"tool\": \"hcomm_perf\",\n \"collective\": \"%s\",\n"
@@ -144,6 +142,5 @@ void json_end(struct perf *perf)
 	if (!perf->json)
 		return;
 	fprintf(perf->json, "\n ]\n}\n");
-	if (ferror(perf->json) | fclose(perf->json))
-		fatal("%s: %m", perf->opt->json);
+	results_close(perf->json, perf->opt->json);
 }

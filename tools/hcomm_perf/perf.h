@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../common/elems.h"
+
 enum perf_coll {
 	PERF_ALLREDUCE,
 	PERF_REDUCE,
@@ -53,7 +55,7 @@ enum perf_average {
  * @aggregate: calls in flight at once, in a round
  * @check: verify the results
  * @dtypes: mask of types
- * @ops: mask of reductions
+ * @ops: mask of reductions, as many as there are redops, then PREMUL_SUM
  * @root: root, -1: all ranks, one after the other
  * @stat: which time is shown
  * @average: how ranks are combined
@@ -131,6 +133,8 @@ struct perf {
 	unsigned int lines;
 	double wrong;
 };
+
+#define PERF_PREMUL	REDOPS		/* its place in the mask of reductions */
 
 extern const char *const perf_coll_names[PERF_COLLS];
 bool perf_coll_by_name(const char *name, enum perf_coll *coll);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../lib/plan/names.h"
+#include "../common/args.h"
 #include "../common/elems.h"
 #include "../common/job.h"
 #include "../common/util.h"
@@ -12,51 +13,14 @@
 
 #define MAX_PRINT	(1u << 20)	/* steps of a picture */
 
-const char *argp_program_version = "hcomm_sched (hcomm) 0.1";
-
 enum {
 	OPT_OP = 256, OPT_GROUPS, OPT_CHUNK, OPT_EAGER, OPT_GRAIN, OPT_CHANNELS, OPT_RADIX,
 	OPT_MODEL, OPT_TABLE, OPT_PROTO, OPT_WISH, OPT_TUNER, OPT_SHOW, OPT_DOT, OPT_SVG,
 	OPT_FIXED, OPT_PRINT_MODEL,
 };
 
-static const struct argp_option option_table[] = {
-	{ NULL, 0, NULL, 0, "The call:", 1 },
-	{ "coll", 'C', "NAME", 0, "Collective (default: allreduce)", 0 },
-	{ "count", 'c', "N", 0, "Elements: of the vector, or of one rank's block (default: 1024; K, M and G are known)", 0 },
-	{ "datatype", 'd', "TYPE", 0, "fp32 (default), int8 ... fp64", 0 },
-	{ "op", OPT_OP, "OP", 0, "sum (default), prod, min, max, avg, band ... lxor", 0 },
-	{ "root", 'r', "RANK", 0, "Root (default: 0)", 0 },
-	{ "in-place", 'i', NULL, 0, "Input and output are one buffer", 0 },
-	{ "fixed-order", OPT_FIXED, NULL, 0, "Reduce in the order of ranks", 0 },
-	{ NULL, 0, NULL, 0, "The communicator:", 2 },
-	{ "ranks", 'n', "N", 0, "Ranks (default: 4)", 0 },
-	{ "nodes", 'k', "N", 0, "Nodes, with equally many ranks except for the last (default: 1)", 0 },
-	{ "groups", OPT_GROUPS, "N", 0, "Groups of nodes (default: 1)", 0 },
-	{ "chunk", OPT_CHUNK, "SIZE", 0, "Chunk size (default: 256K)", 0 },
-	{ "eager", OPT_EAGER, "SIZE", 0, "Largest eager message (default: 4K)", 0 },
-	{ NULL, 0, NULL, 0, "How it is planned:", 3 },
-	{ "algo", 'a', "NAME", 0, "This algorithm, no choice", 0 },
-	{ "grain", OPT_GRAIN, "SIZE", 0, "With --algo: grain of slices (default: the chunk size)", 0 },
-	{ "channels", OPT_CHANNELS, "N", 0, "With --algo: channels (default: 1)", 0 },
-	{ "radix", OPT_RADIX, "N", 0, "With --algo: radix of k-nomial (default: 4)", 0 },
-	{ "wish", OPT_WISH, "TEXT", 0, "As HCOMM_ALGO, e.g. allreduce:ring,hd", 0 },
-	{ "table", OPT_TABLE, "TEXT", 0, "As HCOMM_ALGO_TABLE", 0 },
-	{ "proto", OPT_PROTO, "NAME", 0, "As HCOMM_PROTO", 0 },
-	{ "tuner", OPT_TUNER, "FILE", 0, "As HCOMM_TUNER", 0 },
-	{ "model", OPT_MODEL, "FILE", 0, "As HCOMM_MODEL (default: built-in numbers)", 0 },
-	{ NULL, 0, NULL, 0, "What to do:", 4 },
-	{ "print", 'p', "RANK", 0, "Print the plan of that rank, or of all", 0 },
-	{ "check", 'x', NULL, 0, "Prove that the plans are right", 0 },
-	{ "simulate", 's', "N", OPTION_ARG_OPTIONAL, "Simulate the choice; the N cheapest candidates", 0 },
-	{ "dot", OPT_DOT, "FILE", 0, "Write a graph for graphviz", 0 },
-	{ "svg", OPT_SVG, "FILE", 0, "Write a picture: ranks as lanes, steps, messages", 0 },
-	{ "print-model", OPT_PRINT_MODEL, NULL, 0, "Print the cost model, in the form that --model takes", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
 /**
- * struct command - the command line
+ * struct options - the command line
  * @job: what to look at
  * @ranks: as given
  * @count: as given
@@ -77,7 +41,7 @@ static const struct argp_option option_table[] = {
  * @svg: file
  * @tuner: file
  */
-struct command {
+struct options {
 	struct job job;
 	uint64_t ranks, count, chunk, eager, root, grain, channels, radix;
 	uint64_t simulated;
@@ -86,162 +50,155 @@ struct command {
 	const char *dot, *svg, *tuner;
 };
 
-static void plan_option(int key, char *arg, struct argp_state *state,
-			struct command *cmd)
+static void algo_arg(struct argp_state *state, const char *text, void *options)
 {
-	struct hcomm_planner *p = &cmd->job.planner;
+	struct options *opt = options;
+	int algo = hcomm_algo_by_word(text, strlen(text));
+	char known[700];
+
+	hcomm_algo_words(0, known, sizeof(known));
+	if (algo < 0)
+		argp_error(state, "'%s' is no algorithm; known are %s", text, known);
+	opt->job.args.algo = (uint32_t)algo;
+	opt->job.fixed = true;
+}
+
+typedef int set_policy(struct hcomm_policy *policy, const char *text, char *why,
+		       size_t room);
+
+static void policy_arg(struct argp_state *state, const char *name, const char *text,
+		       struct options *opt, set_policy *set)
+{
 	char why[700];
-	int algo;
 
-	switch (key) {
-	case 'a':
-		algo = hcomm_algo_by_word(arg, strlen(arg));
-		hcomm_algo_words(0, why, sizeof(why));
-		if (algo < 0)
-			argp_error(state, "'%s' is no algorithm; known are %s", arg, why);
-		cmd->job.args.algo = (uint32_t)algo;
-		cmd->job.fixed = true;
-		break;
-	case OPT_WISH:
-		if (hcomm_policy_algo(&p->policy, arg, why, sizeof(why)))
-			argp_error(state, "--wish: %s", why);
-		break;
-	case OPT_TABLE:
-		if (hcomm_policy_table(&p->policy, arg, why, sizeof(why)))
-			argp_error(state, "--table: %s", why);
-		break;
-	case OPT_PROTO:
-		if (hcomm_policy_proto(&p->policy, arg, why, sizeof(why)))
-			argp_error(state, "--proto: %s", why);
-		break;
-	case OPT_MODEL:
-		if (hcomm_model_load(arg, &p->model, why, sizeof(why)))
-			argp_error(state, "--model %s: %s", arg, why);
-		break;
-	}
+	if (set(&opt->job.planner.policy, text, why, sizeof(why)))
+		argp_error(state, "--%s: %s", name, why);
 }
 
-static void coll_option(int key, char *arg, struct argp_state *state,
-			struct command *cmd)
+static void wish_arg(struct argp_state *state, const char *text, void *options)
 {
-	struct hcomm_sched_args *args = &cmd->job.args;
-	hcommDataType_t dtype;
-	hcommRedOp_t op;
+	policy_arg(state, "wish", text, options, hcomm_policy_algo);
+}
+
+static void table_arg(struct argp_state *state, const char *text, void *options)
+{
+	policy_arg(state, "table", text, options, hcomm_policy_table);
+}
+
+static void proto_arg(struct argp_state *state, const char *text, void *options)
+{
+	policy_arg(state, "proto", text, options, hcomm_policy_proto);
+}
+
+static void model_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+	char why[700];
+
+	if (hcomm_model_load(text, &opt->job.planner.model, why, sizeof(why)))
+		argp_error(state, "--model %s: %s", text, why);
+}
+
+static void coll_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+	int coll = hcomm_coll_by_word(text, strlen(text));
 	char known[256];
-	int coll;
 
-	switch (key) {
-	case 'C':
-		coll = hcomm_coll_by_word(arg, strlen(arg));
-		hcomm_coll_words(known, sizeof(known));
-		if (coll < 0)
-			argp_error(state, "'%s' is no collective; known are %s", arg,
-				   known);
-		args->coll = (uint32_t)coll;
-		break;
-	case 'd':
-		if (!dtype_by_name(arg, &dtype))
-			argp_error(state, "'%s' is no type", arg);
-		args->dtype = dtype;
-		break;
-	case OPT_OP:
-		if (!redop_by_name(arg, &op))
-			argp_error(state, "'%s' is no reduction", arg);
-		args->redop = op;
-		break;
-	}
+	hcomm_coll_words(known, sizeof(known));
+	if (coll < 0)
+		argp_error(state, "'%s' is no collective; known are %s", text, known);
+	opt->job.args.coll = (uint32_t)coll;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void dtype_arg(struct argp_state *state, const char *text, void *options)
 {
-	struct command *cmd = state->input;
-	struct job *job = &cmd->job;
+	struct options *opt = options;
+	hcommDataType_t dtype;
 
-	switch (key) {
-	case 'C': case 'd': case OPT_OP:
-		coll_option(key, arg, state, cmd);
-		break;
-	case 'a': case OPT_WISH: case OPT_TABLE: case OPT_PROTO: case OPT_MODEL:
-		plan_option(key, arg, state, cmd);
-		break;
-	case 'c':
-		size_arg(state, "--count", arg, 0, 1ull << 40, &cmd->count);
-		break;
-	case 'r':
-		number_arg(state, "--root", arg, 0, HCOMM_MAX_RANKS - 1, &cmd->root);
-		break;
-	case 'i':
-		job->args.in_place = true;
-		break;
-	case OPT_FIXED:
-		job->args.fixed_order = true;
-		break;
-	case 'n':
-		number_arg(state, "--ranks", arg, 1, HCOMM_MAX_RANKS, &cmd->ranks);
-		break;
-	case 'k':
-		number_arg(state, "--nodes", arg, 1, HCOMM_MAX_RANKS, &job->nodes);
-		break;
-	case OPT_GROUPS:
-		number_arg(state, "--groups", arg, 1, HCOMM_MAX_RANKS, &job->groups);
-		break;
-	case OPT_CHUNK:
-		size_arg(state, "--chunk", arg, HCOMM_MIN_CHUNK_SIZE,
-			 HCOMM_MAX_CHUNK_SIZE, &cmd->chunk);
-		break;
-	case OPT_EAGER:
-		size_arg(state, "--eager", arg, 64, HCOMM_MAX_EAGER_SIZE, &cmd->eager);
-		break;
-	case OPT_GRAIN:
-		size_arg(state, "--grain", arg, 64, HCOMM_MAX_CHUNK_SIZE, &cmd->grain);
-		break;
-	case OPT_CHANNELS:
-		number_arg(state, "--channels", arg, 1, HCOMM_SCHED_MAX_CHANNELS,
-			   &cmd->channels);
-		break;
-	case OPT_RADIX:
-		number_arg(state, "--radix", arg, 2, HCOMM_SCHED_MAX_RADIX, &cmd->radix);
-		break;
-	case OPT_TUNER:
-		cmd->tuner = arg;
-		break;
-	case 'p':
-		cmd->printed = true;
-		cmd->print_all = !strcmp(arg, "all");
-		if (!cmd->print_all)
-			number_arg(state, "--print", arg, 0, HCOMM_MAX_RANKS - 1,
-				   &cmd->print);
-		break;
-	case 'x':
-		cmd->check = true;
-		break;
-	case 's':
-		cmd->simulate = true;
-		if (arg)
-			number_arg(state, "--simulate", arg, 0, HCOMM_MAX_CANDIDATES,
-				   &cmd->simulated);
-		break;
-	case OPT_DOT:
-		cmd->dot = arg;
-		break;
-	case OPT_SVG:
-		cmd->svg = arg;
-		break;
-	case OPT_PRINT_MODEL:
-		cmd->print_model = true;
-		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is not known", arg);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
+	if (!dtype_by_name(text, &dtype))
+		argp_error(state, "'%s' is no type", text);
+	opt->job.args.dtype = dtype;
 }
 
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
+static void op_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+	hcommRedOp_t op;
+
+	if (!redop_by_name(text, &op))
+		argp_error(state, "'%s' is no reduction", text);
+	opt->job.args.redop = op;
+}
+
+static void print_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+
+	opt->printed = true;
+	opt->print_all = !strcmp(text, "all");
+	if (!opt->print_all)
+		opt->print = number_arg(state, "print", text, 0, HCOMM_MAX_RANKS - 1);
+}
+
+static void simulate_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
+
+	opt->simulate = true;
+	if (text)
+		opt->simulated = number_arg(state, "simulate", text, 0, HCOMM_MAX_CANDIDATES);
+}
+
+static const struct arg args[] = {
+	ARG_TITLE("The call:"),
+	ARG_CALL('C', "coll", "NAME", coll_arg, "Collective (default: allreduce)"),
+	ARG_SIZE('c', "count", count, 0, 1ull << 40,
+		 "Elements: of the vector, or of one rank's block (default: 1024)"),
+	ARG_CALL('d', "datatype", "TYPE", dtype_arg, "fp32 (default), int8 ... fp64"),
+	ARG_CALL(OPT_OP, "op", "OP", op_arg, "sum (default), prod, min, max, avg, band ... lxor"),
+	ARG_NUMBER('r', "root", "RANK", root, 0, HCOMM_MAX_RANKS - 1, "Root (default: 0)"),
+	ARG_FLAG('i', "in-place", job.args.in_place, "Input and output are one buffer"),
+	ARG_FLAG(OPT_FIXED, "fixed-order", job.args.fixed_order, "Reduce in the order of ranks"),
+	ARG_TITLE("The communicator:"),
+	ARG_NUMBER('n', "ranks", "N", ranks, 1, HCOMM_MAX_RANKS, "Ranks (default: 4)"),
+	ARG_NUMBER('k', "nodes", "N", job.nodes, 1, HCOMM_MAX_RANKS,
+		   "Nodes, with equally many ranks except for the last (default: 1)"),
+	ARG_NUMBER(OPT_GROUPS, "groups", "N", job.groups, 1, HCOMM_MAX_RANKS,
+		   "Groups of nodes (default: 1)"),
+	ARG_SIZE(OPT_CHUNK, "chunk", chunk, HCOMM_MIN_CHUNK_SIZE, HCOMM_MAX_CHUNK_SIZE,
+		 "Chunk size (default: 256K)"),
+	ARG_SIZE(OPT_EAGER, "eager", eager, 64, HCOMM_MAX_EAGER_SIZE,
+		 "Largest eager message (default: 4K)"),
+	ARG_TITLE("How it is planned:"),
+	ARG_CALL('a', "algo", "NAME", algo_arg, "This algorithm, no choice"),
+	ARG_SIZE(OPT_GRAIN, "grain", grain, 64, HCOMM_MAX_CHUNK_SIZE,
+		 "With --algo: grain of slices (default: the chunk size)"),
+	ARG_NUMBER(OPT_CHANNELS, "channels", "N", channels, 1, HCOMM_SCHED_MAX_CHANNELS,
+		   "With --algo: channels (default: 1)"),
+	ARG_NUMBER(OPT_RADIX, "radix", "N", radix, 2, HCOMM_SCHED_MAX_RADIX,
+		   "With --algo: radix of k-nomial (default: 4)"),
+	ARG_CALL(OPT_WISH, "wish", "TEXT", wish_arg, "As HCOMM_ALGO, e.g. allreduce:ring,hd"),
+	ARG_CALL(OPT_TABLE, "table", "TEXT", table_arg, "As HCOMM_ALGO_TABLE"),
+	ARG_CALL(OPT_PROTO, "proto", "NAME", proto_arg, "As HCOMM_PROTO"),
+	ARG_TEXT(OPT_TUNER, "tuner", "FILE", tuner, "As HCOMM_TUNER"),
+	ARG_CALL(OPT_MODEL, "model", "FILE", model_arg,
+		 "As HCOMM_MODEL (default: built-in numbers)"),
+	ARG_TITLE("What to do:"),
+	ARG_CALL('p', "print", "RANK", print_arg, "Print the plan of that rank, or of all"),
+	ARG_FLAG('x', "check", check, "Prove that the plans are right"),
+	{ ARGS_CALL, 's', "simulate", "N",
+	  "Simulate the choice; the N cheapest candidates",
+	  .call = simulate_arg, .optional = true },
+	ARG_TEXT(OPT_DOT, "dot", "FILE", dot, "Write a graph for graphviz"),
+	ARG_TEXT(OPT_SVG, "svg", "FILE", svg,
+		 "Write a picture: ranks as lanes, steps, messages"),
+	ARG_FLAG(OPT_PRINT_MODEL, "print-model", print_model,
+		 "Print the cost model, in the form that --model takes"),
+};
+
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args),
 	.doc = "Shows how a collective would be scheduled and why: all candidates with their predicted times, and the plan itself, printed, checked, simulated or drawn.",
 };
 
@@ -275,7 +232,7 @@ static void make_nodes(struct job *job)
 	free(by_rank);
 }
 
-static void prepare(struct command *cmd)
+static void prepare(struct options *cmd)
 {
 	struct hcomm_planner *p = &cmd->job.planner;
 	struct hcomm_sched_args *args = &cmd->job.args;
@@ -302,7 +259,7 @@ static void prepare(struct command *cmd)
 }
 
 /* the choice, or what was given, into job->args */
-static void choose(struct command *cmd)
+static void choose(struct options *cmd)
 {
 	struct hcomm_sched_args *args = &cmd->job.args;
 	struct hcomm_decision d;
@@ -325,7 +282,7 @@ static void choose(struct command *cmd)
 	hcomm_decision_apply(&d, args);
 }
 
-static void show(struct command *cmd)
+static void show(struct options *cmd)
 {
 	struct hcomm_plan **plans;
 	uint32_t i, nsteps;
@@ -357,7 +314,7 @@ static void show(struct command *cmd)
 
 int main(int argc, char **argv)
 {
-	struct command cmd = {
+	struct options cmd = {
 		.job = {
 			.args = {
 				.coll = HCOMM_COLL_ALLREDUCE,
@@ -375,7 +332,7 @@ int main(int argc, char **argv)
 	char text[1024];
 
 	hcomm_model_default(&cmd.job.planner.model);
-	argp_parse(&argp, argc, argv, 0, NULL, &cmd);
+	parse_args(argc, argv, &command_line, &cmd);
 	if (cmd.print_model) {
 		hcomm_model_print(&cmd.job.planner.model, text, sizeof(text));
 		fputs(text, stdout);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/args.h"
 #include "../common/job.h"
 #include "../common/util.h"
 #include "test.h"
@@ -32,50 +33,30 @@ struct options {
 	struct comm_list *before;	/* what there was before this job */
 };
 
-const char *argp_program_version = "hcomm_test (hcomm) 0.1";
-
-static const struct argp_option option_table[] = {
-	{ "all", 'a', NULL, 0, "Every operation with every type, reduction, root and size, not only a sample", 0 },
-	{ "local", 'n', "RANKS", 0, "Without a launcher: start so many ranks on this node (default: 2)", 0 },
-	{ "max-size", 'e', "SIZE", 0, "Largest message (default: 4M)", 0 },
-	{ "only", 'o', "PART", 0, "Only this part: barrier, p2p, collectives, vector, rounding, memory, async", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void only_arg(struct argp_state *state, const char *text, void *options)
 {
-	struct options *opt = state->input;
+	struct options *opt = options;
 	size_t i;
 
-	switch (key) {
-	case 'a':
-		opt->all = true;
-		return 0;
-	case 'n':
-		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &opt->local);
-		return 0;
-	case 'e':
-		size_arg(state, "--max-size", arg, 1, 1u << 30, &opt->max_bytes);
-		return 0;
-	case 'o':
-		for (i = 0; i < ARRAY_SIZE(parts); i++) {
-			if (!strcmp(arg, parts[i].name))
-				opt->only = &parts[i];
-		}
-		if (!opt->only)
-			argp_error(state, "--only %s: see --help", arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "no arguments are expected");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!strcmp(text, parts[i].name))
+			opt->only = &parts[i];
 	}
+	if (!opt->only)
+		argp_error(state, "--only %s: see --help", text);
 }
 
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
+static const struct arg args[] = {
+	ARG_FLAG('a', "all", all,
+		 "Every operation with every type, reduction, root and size, not only a sample"),
+	ARG_LOCAL('n'),
+	ARG_SIZE('e', "max-size", max_bytes, 1, 1u << 30, "Largest message (default: 4M)"),
+	ARG_CALL('o', "only", "PART", only_arg,
+		 "Only this part: barrier, p2p, collectives, vector, rounding, memory, async"),
+};
+
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args),
 	.doc = "Check the results of all operations over all links of a job.\v"
 	       "The launcher's environment says which rank this process is; without a launcher, ranks of this node are started.  "
 	       "Exit status: 0 if all is right, 1 if a result is wrong, 2 if the job could not be done.",
@@ -209,7 +190,7 @@ int main(int argc, char **argv)
 {
 	struct options opt = { .local = 2, .max_bytes = 4 << 20 };
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
+	parse_args(argc, argv, &command_line, &opt);
 	opt.before = facts_before();
 	return run_job(argc, argv, opt.local, run_tests, &opt);
 }

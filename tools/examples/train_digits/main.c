@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../common/args.h"
 #include "../../common/job.h"
 #include "../../common/util.h"
 #include "digits.h"
@@ -39,7 +40,8 @@ struct options {
 	uint64_t seed;
 	double rate;
 	double momentum;
-	double wanted;
+	double percent;
+	uint64_t local;
 };
 
 struct epoch {
@@ -297,10 +299,10 @@ static void read_table(const struct options *opt, struct epoch *epochs)
 
 static int judge_accuracy(const struct options *opt, const struct epoch *last)
 {
-	if (last->test_accuracy > opt->wanted)
+	if (last->test_accuracy > opt->percent / 100)
 		return STATUS_OK;
 	complain("test accuracy %.2f %% is not over %.2f %%",
-		 100 * last->test_accuracy, 100 * opt->wanted);
+		 100 * last->test_accuracy, 100 * opt->percent / 100);
 	return STATUS_FAILED;
 }
 
@@ -471,89 +473,36 @@ static int run_ranks(const struct options *opt, const struct digits *digits)
 
 /* ------------------------------------------------------------------ arguments */
 
-const char *argp_program_version = "train_digits (hcomm) 0.1";
+static void path_arg(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
 
-static const struct argp_option option_table[] = {
-	{ "single", 's', NULL, 0, "Train in this process alone, without hcomm, and write a table of the epochs", 0 },
-	{ "reference", 'R', "FILE", 0, "Compare with this table of a --single run (default: rank 0 makes the run itself, first)", 0 },
-	{ "output", 'o', "FILE", 0, "Write the table there", 0 },
-	{ "epochs", 'e', "N", 0, "Number of epochs (default: 12)", 0 },
-	{ "batch", 'b', "ROWS", 0, "Rows of a batch, over all ranks (default: 64)", 0 },
-	{ "seed", 'S', "N", 0, "Seed of weights and shuffles (default: 1)", 0 },
-	{ "rate", 'r', "X", 0, "Learning rate (default: 0.05)", 0 },
-	{ "momentum", 'm', "X", 0, "Momentum (default: 0.9)", 0 },
-	{ "accuracy", 'a', "PERCENT", 0, "Fail unless the test accuracy is over this (default: 90)", 0 },
-	{ "local", 'n', "RANKS", 0, "Start so many ranks on this node", 0 },
-	{ NULL, 0, NULL, 0, NULL, 0 },
+	if (text)
+		opt->path = text;
+	else if (!opt->path)
+		argp_error(state, "where are the digits? give the path of digits.csv.gz");
+}
+
+static const struct arg args[] = {
+	ARG_FLAG('s', "single", single,
+		 "Train in this process alone, without hcomm, and write a table of the epochs"),
+	ARG_TEXT('R', "reference", "FILE", reference,
+		 "Compare with this table of a --single run (default: rank 0 makes the run itself, first)"),
+	ARG_TEXT('o', "output", "FILE", output, "Write the table there"),
+	ARG_NUMBER('e', "epochs", "N", epochs, 1, 10000, "Number of epochs (default: 12)"),
+	ARG_NUMBER('b', "batch", "ROWS", batch, 1, 1 << 20,
+		   "Rows of a batch, over all ranks (default: 64)"),
+	ARG_NUMBER('S', "seed", "N", seed, 1, 1 << 30, "Seed of weights and shuffles (default: 1)"),
+	ARG_REAL('r', "rate", "X", rate, 10, "Learning rate (default: 0.05)"),
+	ARG_REAL('m', "momentum", "X", momentum, 1, "Momentum (default: 0.9)"),
+	ARG_REAL('a', "accuracy", "PERCENT", percent, 100,
+		 "Fail unless the test accuracy is over this (default: 90)"),
+	ARG_NUMBER('n', "local", "RANKS", local, 1, MAX_LOCAL_RANKS,
+		   "Start so many ranks on this node"),
 };
 
-static uint64_t local_ranks;
-
-static void parse_real(struct argp_state *state, const char *what,
-		       const char *arg, double max, double *out)
-{
-	char *end;
-
-	*out = strtod(arg, &end);
-	if (end == arg || *end || !(*out >= 0 && *out <= max))
-		argp_error(state, "%s %s: use a number from 0 to %g", what, arg,
-			   max);
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct options *opt = state->input;
-
-	switch (key) {
-	case 's':
-		opt->single = true;
-		return 0;
-	case 'R':
-		opt->reference = arg;
-		return 0;
-	case 'o':
-		opt->output = arg;
-		return 0;
-	case 'e':
-		number_arg(state, "--epochs", arg, 1, 10000, &opt->epochs);
-		return 0;
-	case 'b':
-		number_arg(state, "--batch", arg, 1, 1 << 20, &opt->batch);
-		return 0;
-	case 'S':
-		number_arg(state, "--seed", arg, 1, 1 << 30, &opt->seed);
-		return 0;
-	case 'r':
-		parse_real(state, "--rate", arg, 10, &opt->rate);
-		return 0;
-	case 'm':
-		parse_real(state, "--momentum", arg, 1, &opt->momentum);
-		return 0;
-	case 'a':
-		parse_real(state, "--accuracy", arg, 100, &opt->wanted);
-		opt->wanted /= 100;
-		return 0;
-	case 'n':
-		number_arg(state, "--local", arg, 1, MAX_LOCAL_RANKS, &local_ranks);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (opt->path)
-			argp_error(state, "one file only");
-		opt->path = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!opt->path)
-			argp_error(state, "where are the digits? give the path of digits.csv.gz");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = option_table,
-	.parser = parse_option,
-	.args_doc = "digits.csv.gz",
+static const struct command_line command_line = {
+	args, ARRAY_SIZE(args), .words = "digits.csv.gz", .word = path_arg, .end = path_arg,
 	.doc = "Data-parallel training of a classifier of handwritten digits.\v"
 	       "The launcher's environment says which rank this process is; without a launcher, use --local or --single.  "
 	       "Exit status: 0 if the figures agree with the single process and the accuracy is reached, 1 if not, 2 on errors.",
@@ -563,15 +512,15 @@ int main(int argc, char **argv)
 {
 	struct options opt = {
 		.epochs = 12, .batch = 64, .seed = 1, .rate = 0.05,
-		.momentum = 0.9, .wanted = 0.9,
+		.momentum = 0.9, .percent = 90,
 	};
 	struct digits digits;
 	int status;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &opt);
-	if (!opt.single && !has_launcher() && local_ranks) {
+	parse_args(argc, argv, &command_line, &opt);
+	if (!opt.single && !has_launcher() && opt.local) {
 		need_device();
-		return run_local_ranks(argv, (unsigned int)local_ranks);
+		return run_local_ranks(argv, (unsigned int)opt.local);
 	}
 	digits_load(&digits, opt.path);
 	if (digits.rows < 10)
