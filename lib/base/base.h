@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What every layer of the library uses: error texts, log, time, random numbers.
+ * What every layer of the library uses: error texts, log, time, random numbers, and
+ * small files.
  *
  * Functions of the library return hcommResult_t.  Who finds an error calls
  * hcomm_fail() once, with the whole story; callers only pass the code on.
@@ -106,6 +107,9 @@ void hcomm_log_write(const char *fmt, ...) __attribute__((format(printf, 1, 2)))
 /* monotonic clock, milliseconds and nanoseconds */
 int64_t hcomm_now_ms(void);
 int64_t hcomm_now_ns(void);
+
+/* first line of a file, without its end; false: there is none, or it is empty */
+bool hcomm_read_line(const char *path, char *line, size_t room);
 
 /* random bytes fit for secrets */
 hcommResult_t hcomm_random(void *buf, size_t len);

@@ -20,21 +20,15 @@
  */
 #define ALL_LINKS_RANKS		32u
 
-#define SYSFS_INFINIBAND	"/sys/class/infiniband"
-
 static void read_boot_id(uint8_t id[16])
 {
-	char text[64] = "";
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char text[64];
 	unsigned int byte, n = 0;
 	const char *p = text;
 
 	memset(id, 0, 16);
-	if (!f)
+	if (!hcomm_read_line("/proc/sys/kernel/random/boot_id", text, sizeof(text)))
 		return;
-	if (!fgets(text, sizeof(text), f))
-		*text = 0;
-	fclose(f);
 	while (n < 16 && *p) {
 		if (*p == '-') {
 			p++;
@@ -106,7 +100,7 @@ static hcommResult_t fill_card(struct hcomm_comm *comm, struct hcomm_card *card,
 	memcpy(card->node_id, hcomm_dev_info()->node_id, sizeof(card->node_id));
 	if ((opts->transports & HCOMM_TRANSPORT_RDMA) &&
 	    (hcomm_dev_info()->transports & HCOMM_TRANSPORT_RDMA))
-		ret = hcomm_nic_choose(SYSFS_INFINIBAND, opts->nic, nic);
+		ret = hcomm_nic_choose("/sys", opts->nic, nic);
 	if (ret) {
 		card_fail(card, ret);
 		hcomm_dev_put();

@@ -11,21 +11,11 @@
 
 #include "../base/base.h"
 #include "../bootstrap/bootstrap.h"
+#include "../env/env.h"
 #include "nic.h"
+#include "numa.h"
 
-static bool read_line(const char *path, char *line, size_t room)
-{
-	FILE *f = fopen(path, "re");
-	bool ok;
-
-	if (!f)
-		return false;
-	ok = fgets(line, (int)room, f);
-	fclose(f);
-	if (ok)
-		line[strcspn(line, "\n")] = 0;
-	return ok && *line;
-}
+#define DEVICES	"class/infiniband"
 
 static bool netdev_address(const struct ifaddrs *list, const char *netdev,
 			   struct hcomm_addr *addr)
@@ -65,7 +55,7 @@ static bool try_gid(const char *port, const char *gid,
 	char path[1024], netdev[64];
 
 	snprintf(path, sizeof(path), "%s/gid_attrs/ndevs/%s", port, gid);
-	if (!read_line(path, netdev, sizeof(netdev)) ||
+	if (!hcomm_read_line(path, netdev, sizeof(netdev)) ||
 	    strlen(netdev) >= sizeof(nic->netdev) ||
 	    !netdev_address(list, netdev, &nic->addr))
 		return false;
@@ -82,7 +72,7 @@ static bool try_port(const char *port, const struct ifaddrs *list,
 	int n, i;
 
 	snprintf(path, sizeof(path), "%s/state", port);
-	if (!read_line(path, state, sizeof(state)) || !strstr(state, "ACTIVE"))
+	if (!hcomm_read_line(path, state, sizeof(state)) || !strstr(state, "ACTIVE"))
 		return false;
 	snprintf(path, sizeof(path), "%s/gid_attrs/ndevs", port);
 	n = scandir(path, &gids, NULL, versionsort);
@@ -104,12 +94,12 @@ static bool try_device(const char *sysfs, const char *device,
 	bool found = false;
 	int n, i;
 
-	snprintf(path, sizeof(path), "%s/%s/ports", sysfs, device);
+	snprintf(path, sizeof(path), "%s/" DEVICES "/%.63s/ports", sysfs, device);
 	n = scandir(path, &ports, NULL, versionsort);
 	for (i = 0; i < n; i++) {
 		if (!found && ports[i]->d_name[0] != '.') {
-			snprintf(path, sizeof(path), "%s/%s/ports/%s", sysfs,
-				 device, ports[i]->d_name);
+			snprintf(path, sizeof(path), "%s/" DEVICES "/%.63s/ports/%.16s",
+				 sysfs, device, ports[i]->d_name);
 			found = try_port(path, list, nic);
 		}
 		free(ports[i]);
@@ -117,7 +107,7 @@ static bool try_device(const char *sysfs, const char *device,
 	if (n >= 0)
 		free(ports);
 	if (found)
-		snprintf(nic->device, sizeof(nic->device), "%s", device);
+		snprintf(nic->device, sizeof(nic->device), "%.63s", device);
 	return found;
 }
 
@@ -145,29 +135,67 @@ static hcommResult_t check_filter(const char *filter, struct dirent **devs, int 
 	}
 }
 
+/* devices of no bus are on no node, and behind all others */
+static uint32_t distance_of(const char *sysfs, const char *device)
+{
+	char path[512], node[16];
+	uint64_t number;
+
+	snprintf(path, sizeof(path), "%s/" DEVICES "/%.63s/device/numa_node", sysfs, device);
+	if (!hcomm_read_line(path, node, sizeof(node)) ||
+	    !hcomm_parse_number(node, UINT16_MAX, &number))
+		return HCOMM_NUMA_UNKNOWN;
+	return hcomm_numa_distance(sysfs, (unsigned int)number);
+}
+
+/* the nearest of these that is usable and selected, the first of equals */
+static void choose(const char *sysfs, const char *filter, struct dirent **devs, int n,
+		   const struct ifaddrs *list, struct hcomm_nic *nic)
+{
+	uint32_t least = 0, one;
+	struct hcomm_nic found;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		const char *name = devs[i]->d_name;
+
+		memset(&found, 0, sizeof(found));
+		if (*name == '.' || !hcomm_name_listed(filter, name) ||
+		    !try_device(sysfs, name, list, &found))
+			continue;
+		one = distance_of(sysfs, name);
+		if (one == HCOMM_NUMA_UNKNOWN)
+			hcomm_decision("RDMA device %s: NUMA node not known", name);
+		else
+			hcomm_decision("RDMA device %s: NUMA distance %u", name, one);
+		if (*nic->device && one >= least)
+			continue;
+		*nic = found;
+		least = one;
+	}
+}
+
 hcommResult_t hcomm_nic_choose(const char *sysfs, const char *filter,
 			       struct hcomm_nic *nic)
 {
 	hcommResult_t ret = HCOMM_SUCCESS;
 	struct ifaddrs *list = NULL;
 	struct dirent **devs = NULL;
+	char path[512];
 	int n, i;
 
 	memset(nic, 0, sizeof(*nic));
 	if (getifaddrs(&list))
 		return hcomm_fail_errno(errno, "list of network interfaces");
-	n = scandir(sysfs, &devs, NULL, versionsort);
+	snprintf(path, sizeof(path), "%s/" DEVICES, sysfs);
+	n = scandir(path, &devs, NULL, versionsort);
 	if (filter)
 		ret = check_filter(filter, devs, n < 0 ? 0 : n);
-	for (i = 0; i < n; i++) {
-		if (!ret && !*nic->device && devs[i]->d_name[0] != '.' &&
-		    hcomm_name_listed(filter, devs[i]->d_name))
-			try_device(sysfs, devs[i]->d_name, list, nic);
+	if (!ret)
+		choose(sysfs, filter, devs, n, list, nic);
+	for (i = 0; i < n; i++)
 		free(devs[i]);
-	}
 	free(devs);
 	freeifaddrs(list);
-	if (!*nic->device)
-		memset(nic, 0, sizeof(*nic));
 	return ret;
 }

@@ -20,13 +20,14 @@ struct hcomm_nic {
 };
 
 /**
- * hcomm_nic_choose - the first usable RDMA device
- * @sysfs: "/sys/class/infiniband"
+ * hcomm_nic_choose - the usable RDMA device that is nearest to this thread's CPUs
+ * @sysfs: "/sys"
  * @filter: names of devices ("rxe0", "^rxe1"), NULL: all
  * @nic: out: device empty if there is none
  *
- * In the order of names; a port must be active, and its interface up with an
- * address (IPv4 first, no link-local).  Errors: HCOMM_ERR_ENVIRONMENT if @filter
+ * A port must be active, and its interface up with an address (IPv4 first, no
+ * link-local).  Among equally near ones, as all are to a thread that may run on any
+ * CPU, the first in the order of names.  Errors: HCOMM_ERR_ENVIRONMENT if @filter
  * names a device that does not exist.
  */
 hcommResult_t hcomm_nic_choose(const char *sysfs, const char *filter,

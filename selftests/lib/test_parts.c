@@ -231,6 +231,44 @@ static void put_file(const char *path, const char *text)
 	fclose(f);
 }
 
+#define IB	"class/infiniband/"
+#define NODE	"devices/system/node/node"
+
+/* who is chosen by a thread whose CPUs are all on nodes @a and @b of 0, 2 and 4 */
+static const char *nearest(int a, int b)
+{
+	static struct hcomm_nic nic;
+	char path[64];
+	int i;
+
+	for (i = 0; i <= 4; i += 2) {
+		snprintf(path, sizeof(path), NODE "%d/cpulist", i);
+		put_file(path, i == a || i == b ? "0-8191\n" : "8200-8300,9000\n");
+	}
+	CHECK(!hcomm_nic_choose(sysfs, "d2,d10,e0", &nic), "%s", hcomm_error_text());
+	return nic.device;
+}
+
+static void test_nearest_nic(void)
+{
+	put_file(IB "e0/ports/1/state", "4: ACTIVE\n");
+	put_file(IB "e0/ports/1/gid_attrs/ndevs/0", "lo\n");
+	/* the rows have no number for nodes that are not there */
+	put_file(NODE "0/distance", "10 20 40\n");
+	put_file(NODE "2/distance", "20 10 30\n");
+	put_file(NODE "4/distance", "40 30 10\n");
+	CHECK(!strcmp(nearest(0, 0), "d2"), "no device has a node");
+	put_file(IB "d10/device/numa_node", "2\n");
+	put_file(IB "e0/device/numa_node", "4\n");
+	CHECK(!strcmp(nearest(2, 2), "d10"), "on its node");
+	CHECK(!strcmp(nearest(4, 4), "e0"), "on its node");
+	CHECK(!strcmp(nearest(0, 0), "d10"), "near its node");
+	CHECK(!strcmp(nearest(0, 4), "e0"), "one of its nodes");
+	CHECK(!strcmp(nearest(2, 4), "d10"), "the first of equals");
+	put_file(IB "e0/device/numa_node", "-1\n");
+	CHECK(!strcmp(nearest(4, 4), "d10"), "far, but on a node");
+}
+
 static void test_nic(void)
 {
 	struct hcomm_nic nic;
@@ -242,18 +280,18 @@ static void test_nic(void)
 	if (!CHECK(mkdtemp(sysfs), "mkdtemp"))
 		return;
 	/* down; without interface; with one that does not exist; good ones on lo */
-	put_file("a0/ports/1/state", "1: DOWN\n");
-	put_file("a0/ports/1/gid_attrs/ndevs/0", "lo\n");
-	put_file("b0/ports/1/state", "4: ACTIVE\n");
-	put_file("c0/ports/1/state", "4: ACTIVE\n");
-	put_file("c0/ports/1/gid_attrs/ndevs/0", "nosuch0\n");
-	put_file("d2/ports/1/state", "1: DOWN\n");
-	put_file("d2/ports/1/gid_attrs/ndevs/0", "lo\n");
-	put_file("d2/ports/2/state", "4: ACTIVE\n");
-	put_file("d2/ports/2/gid_attrs/ndevs/0", "nosuch0\n");
-	put_file("d2/ports/2/gid_attrs/ndevs/3", "lo\n");
-	put_file("d10/ports/1/state", "4: ACTIVE\n");
-	put_file("d10/ports/1/gid_attrs/ndevs/0", "lo\n");
+	put_file(IB "a0/ports/1/state", "1: DOWN\n");
+	put_file(IB "a0/ports/1/gid_attrs/ndevs/0", "lo\n");
+	put_file(IB "b0/ports/1/state", "4: ACTIVE\n");
+	put_file(IB "c0/ports/1/state", "4: ACTIVE\n");
+	put_file(IB "c0/ports/1/gid_attrs/ndevs/0", "nosuch0\n");
+	put_file(IB "d2/ports/1/state", "1: DOWN\n");
+	put_file(IB "d2/ports/1/gid_attrs/ndevs/0", "lo\n");
+	put_file(IB "d2/ports/2/state", "4: ACTIVE\n");
+	put_file(IB "d2/ports/2/gid_attrs/ndevs/0", "nosuch0\n");
+	put_file(IB "d2/ports/2/gid_attrs/ndevs/3", "lo\n");
+	put_file(IB "d10/ports/1/state", "4: ACTIVE\n");
+	put_file(IB "d10/ports/1/gid_attrs/ndevs/0", "lo\n");
 	CHECK(!hcomm_nic_choose(sysfs, NULL, &nic), "%s", hcomm_error_text());
 	CHECK(!strcmp(nic.device, "d2") && !strcmp(nic.netdev, "lo"), "%s %s",
 	      nic.device, nic.netdev);
@@ -266,6 +304,7 @@ static void test_nic(void)
 	CHECK(hcomm_nic_choose(sysfs, "d2,d3", &nic) == HCOMM_ERR_ENVIRONMENT &&
 	      says("\"d3\""), "%s", hcomm_error_text());
 	CHECK(hcomm_nic_choose(sysfs, "^d", &nic) == HCOMM_ERR_ENVIRONMENT, "prefix");
+	test_nearest_nic();
 	snprintf(cmd, sizeof(cmd), "rm -r %s", sysfs);
 	CHECK(!system(cmd), "rm");
 }
