@@ -161,8 +161,8 @@ hcommResult_t hcomm_addr_resolve(const char *host, uint16_t port,
 	err = getaddrinfo(host, NULL, &hints, &list);
 	if (err)
 		return hcomm_fail(HCOMM_ERR_BOOTSTRAP,
-				  "address of rank 0: host \"%s\": %s", host,
-				  gai_strerror(err));
+				  "address of rank 0: host \"%s\": %s; HCOMM_ROOT=address:port says it in another way",
+				  host, gai_strerror(err));
 	memset(addrs, 0, sizeof(*addrs) * HCOMM_BS_MAX_ADDRS);
 	for (ai = list; ai && n < HCOMM_BS_MAX_ADDRS; ai = ai->ai_next) {
 		if (ai->ai_family != AF_INET && ai->ai_family != AF_INET6)
