@@ -8,8 +8,6 @@
 #include "../common/util.h"
 #include "test.h"
 
-#define POISON		0xa5
-
 static const char *const coll_names[COLL_COUNT] = {
 	"allreduce", "reduce", "reduce_scatter", "scan", "exscan", "allgather",
 	"gather", "scatter", "alltoall", "broadcast",
@@ -118,7 +116,7 @@ static hcommResult_t make_call(const struct call *call, const void *send,
 static bool is_poison(const char *at, size_t bytes)
 {
 	while (bytes--) {
-		if (*(const unsigned char *)at++ != POISON)
+		if (*at++ != POISON)
 			return false;
 	}
 	return true;
@@ -187,75 +185,105 @@ static void check_output(struct test *t, const struct call *call,
 	}
 }
 
-/*
- * The input of an in place call is laid into the output buffer as that call
- * defines it.  Buffers that a rank does not use are NULL in some of the calls.
+/**
+ * struct layout - buffers of a call on this rank
+ * @in: input
+ * @out: output
+ * @in_bytes: bytes of the input
+ * @out_bytes: bytes of the output
+ * @gives: this rank has an input
+ * @gets: this rank has an output
+ * @here: both are in one buffer
  */
+struct layout {
+	char *in;
+	char *out;
+	size_t in_bytes;
+	size_t out_bytes;
+	bool gives;
+	bool gets;
+	bool here;
+};
+
+/* the input of an in place call is laid into the output buffer as that call defines it */
+static struct layout lay_out(const struct test *t, const struct call *call)
+{
+	size_t skew = GUARD_BYTES + (call->misaligned ? MISALIGNMENT : 0);
+	size_t block = call->count * dtype_size(call->dtype);
+	enum coll coll = call->coll;
+	bool root = t->rank == call->root;
+	struct layout l = {
+		.in = t->memory[0] + skew, .out = t->memory[1] + skew,
+		.in_bytes = block, .out_bytes = block,
+		.gives = true, .gets = true, .here = call->in_place,
+	};
+
+	if (coll == COLL_ALLGATHER || coll == COLL_ALLTOALL ||
+	    (coll == COLL_GATHER && root))
+		l.out_bytes *= t->size;
+	if (coll == COLL_REDUCE_SCATTER || coll == COLL_ALLTOALL ||
+	    (coll == COLL_SCATTER && root))
+		l.in_bytes *= t->size;
+	if (coll == COLL_REDUCE || coll == COLL_GATHER)
+		l.gets = root;
+	if (coll == COLL_EXSCAN)
+		l.gets = t->rank;
+	if (coll == COLL_BROADCAST || coll == COLL_SCATTER)
+		l.gives = root;
+	/* only the root has both buffers */
+	if ((coll == COLL_GATHER || coll == COLL_SCATTER) && !root)
+		l.here = false;
+	if (!l.here)
+		return l;
+	l.in = l.out;
+	if (coll == COLL_ALLGATHER || coll == COLL_GATHER)
+		l.in = l.out + t->rank * block;
+	if (coll == COLL_REDUCE_SCATTER || coll == COLL_SCATTER)
+		l.out = l.in + t->rank * block;
+	return l;
+}
+
+/* what is around the buffers that the call may write to is as it was */
+static bool kept_inside(const struct call *call, const struct layout *l)
+{
+	bool blocks_of_input = l->here && (call->coll == COLL_REDUCE_SCATTER ||
+					   call->coll == COLL_SCATTER);
+	const char *out = blocks_of_input ? l->in : l->out;
+	size_t bytes = blocks_of_input ? l->in_bytes : l->out_bytes;
+
+	if (!l->gets && !l->here)
+		bytes = 0;
+	return is_poison(out - GUARD_BYTES, GUARD_BYTES) &&
+	       is_poison(out + bytes, GUARD_BYTES);
+}
+
+/* buffers that a rank does not use are NULL in some of the calls */
 static void one_check(struct test *t, const struct call *call,
 		      const struct patterns *p)
 {
-	size_t elem = dtype_size(call->dtype), block = call->count * elem;
-	size_t in_bytes = block, out_bytes = block, skew, in_count;
-	char *send = t->memory[0], *recv = t->memory[1], *out, *in;
-	bool gets = true, gives = true, here = call->in_place, spare = t->calls++ & 1;
-	bool root = t->rank == call->root;
-	const void *api_send;
-	void *api_recv;
-	char text[160];
+	size_t elem = dtype_size(call->dtype);
+	struct layout l = lay_out(t, call);
+	bool spare = t->calls++ & 1;
 	hcommResult_t ret;
+	char text[160];
 
-	skew = GUARD_BYTES + (call->misaligned ? MISALIGNMENT : 0);
-	if (call->coll == COLL_ALLGATHER || call->coll == COLL_ALLTOALL ||
-	    (call->coll == COLL_GATHER && root))
-		out_bytes *= t->size;
-	if (call->coll == COLL_REDUCE_SCATTER || call->coll == COLL_ALLTOALL ||
-	    (call->coll == COLL_SCATTER && root))
-		in_bytes *= t->size;
-	if (call->coll == COLL_REDUCE || call->coll == COLL_GATHER)
-		gets = root;
-	if (call->coll == COLL_EXSCAN)
-		gets = t->rank;
-	if (call->coll == COLL_BROADCAST || call->coll == COLL_SCATTER)
-		gives = root;
-	/* only the root has both buffers */
-	if ((call->coll == COLL_GATHER || call->coll == COLL_SCATTER) && !root)
-		here = false;
-	in_count = in_bytes / elem;
+	memset(t->memory[1], POISON, 2 * (GUARD_BYTES + MISALIGNMENT) +
+	       (l.in_bytes > l.out_bytes ? l.in_bytes : l.out_bytes));
+	if (l.gives)
+		pattern_fill(l.in, p->mine, elem, call->first, l.in_bytes / elem);
 
-	memset(recv, POISON, 2 * skew +
-	       (in_bytes > out_bytes ? in_bytes : out_bytes));
-	out = recv + skew;
-	in = send + skew;
-	if (here) {
-		in = out;
-		if (call->coll == COLL_ALLGATHER || call->coll == COLL_GATHER)
-			in = out + t->rank * block;
-		if (call->coll == COLL_REDUCE_SCATTER || call->coll == COLL_SCATTER)
-			out = in + t->rank * block;
-	}
-	if (gives)
-		pattern_fill(in, p->mine, elem, call->first, in_count);
-
-	api_send = gives || here || !spare ? in : NULL;
-	api_recv = gets || here || !spare ? out : NULL;
-	ret = make_call(call, api_send, api_recv);
+	ret = make_call(call, l.gives || l.here || !spare ? l.in : NULL,
+			l.gets || l.here || !spare ? l.out : NULL);
 	if (ret)
 		fatal("rank %u: %s: %s: %s", t->rank,
 		      describe(call, text, sizeof(text)),
 		      hcommGetErrorString(ret), hcommGetLastError(NULL));
 
-	check_output(t, call, p, out);
+	check_output(t, call, p, l.out);
 	/* what is only read stays as it was */
-	if (gives && (!here || !gets))
-		compare(t, call, in, p->mine, call->first, in_count);
-	if (here && (call->coll == COLL_REDUCE_SCATTER || call->coll == COLL_SCATTER)) {
-		out = in;
-		out_bytes = in_bytes;
-	}
-	if (!gets && !here)
-		out_bytes = 0;
-	if (!is_poison(out - GUARD_BYTES, GUARD_BYTES) ||
-	    !is_poison(out + out_bytes, GUARD_BYTES))
+	if (l.gives && (!l.here || !l.gets))
+		compare(t, call, l.in, p->mine, call->first, l.in_bytes / elem);
+	if (!kept_inside(call, &l))
 		check_result(t, false, "%s: wrote outside of its buffer",
 			     describe(call, text, sizeof(text)));
 }

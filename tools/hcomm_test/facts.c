@@ -34,7 +34,7 @@ static bool read_text(const char *dir, const char *name, char *out, size_t room)
 	bool ok;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	file = fopen(path, "r");
+	file = fopen(path, "re");
 	if (!file)
 		return false;
 	ok = fgets(out, (int)room, file);

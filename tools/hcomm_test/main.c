@@ -153,11 +153,8 @@ static int run_tests(void *arg)
 	uint64_t start = now_ns();
 	struct facts facts;
 	unsigned int i;
-	int n;
 
 	world(&t.rank, &t.size);
-	must(hcommCommLocalRank(COMM_WORLD, &n), "CommLocalRank");
-	t.local_rank = (unsigned int)n;
 	facts_find(&facts, opt->before, t.rank, t.size);
 	facts_number(&facts, "chunk_size", &t.chunk);
 	facts_number(&facts, "eager_size", &t.eager);

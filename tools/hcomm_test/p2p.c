@@ -7,8 +7,6 @@
 #include "../common/util.h"
 #include "test.h"
 
-#define POISON		0x5a
-
 static size_t wrong_from(unsigned int src, unsigned int seed, const void *data,
 			 size_t bytes)
 {

@@ -16,6 +16,8 @@
 
 /* what surrounds an output buffer, and must stay as it is */
 #define GUARD_BYTES	64
+/* what is in memory that nobody has written to */
+#define POISON		0x5a
 /* a type's alignment never divides it */
 #define MISALIGNMENT	3
 
@@ -37,13 +39,12 @@ enum coll {
  * struct test - this rank's run of all checks
  * @rank: this rank
  * @size: number of ranks
- * @local_rank: number on this node
  * @all: every combination, not a sample
  * @max_bytes: largest message
  * @chunk: chunk size of the communicator
  * @eager: its eager size
- * @memory: hcommMalloc() memory for input, output and reference
- * @room: bytes of each of the three
+ * @memory: hcommMalloc() memory for input and output
+ * @room: bytes of each of the two
  * @seed: changes with each check
  * @calls: collectives so far; the same on all ranks
  * @checks: checks of the group, on this rank
@@ -55,7 +56,6 @@ enum coll {
 struct test {
 	unsigned int rank;
 	unsigned int size;
-	unsigned int local_rank;
 	bool all;
 	uint64_t max_bytes;
 	uint64_t chunk;

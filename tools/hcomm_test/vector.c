@@ -7,7 +7,6 @@
 #include "../common/util.h"
 #include "test.h"
 
-#define POISON	0xa5
 #define GAP	5	/* elements between blocks */
 
 enum vcoll { V_ALLGATHER, V_REDUCE_SCATTER, V_GATHER, V_SCATTER, V_ALLTOALL, V_COUNT };
