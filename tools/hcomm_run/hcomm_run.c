@@ -78,23 +78,23 @@ static int free_port(void)
 	socklen_t len = sizeof(sin);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = -1;
 
+	if (fd < 0)
+		return -1;
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd >= 0 && !bind(fd, (struct sockaddr *)&sin, sizeof(sin)) &&
+	if (!bind(fd, (struct sockaddr *)&sin, sizeof(sin)) &&
 	    !getsockname(fd, (struct sockaddr *)&sin, &len))
 		port = ntohs(sin.sin_port);
 	close(fd);
 	return port;
 }
 
-static bool random_secret(char *text, size_t room)
+static bool random_secret(char text[33])
 {
-	unsigned char raw[16];
-	size_t i;
+	unsigned long long raw[2];
 
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		return false;
-	for (i = 0; i < sizeof(raw) && 2 * i + 2 < room; i++)
-		sprintf(text + 2 * i, "%02x", raw[i]);
+	snprintf(text, 33, "%016llx%016llx", raw[0], raw[1]);
 	return true;
 }
 
@@ -148,6 +148,14 @@ static int forget(pid_t pid)
 	return -1;
 }
 
+static time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 static int status_of(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -178,15 +186,60 @@ static int wait_all(const sigset_t *set, long first_rank)
 				fprintf(stderr, "hcomm_run: rank %ld ended with status %d; ending the others\n",
 					first_rank + i, result);
 			signal_all(SIGTERM);
-			kill_at = time(NULL) + GRACE_SECONDS;
+			kill_at = seconds() + GRACE_SECONDS;
 		}
-		if (kill_at && time(NULL) >= kill_at)
+		if (kill_at && seconds() >= kill_at)
 			signal_all(SIGKILL);
 	}
 	return result;
 }
 
-int main(int argc, char **argv)
+/* start them and wait; in this process, signals only come when they are waited for */
+static int run(char **argv, long ranks, long first_rank)
+{
+	static const int signals[] = {
+		SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+	};
+	sigset_t set, old;
+	size_t k;
+	pid_t pid;
+	long i;
+
+	sigemptyset(&set);
+	for (k = 0; k < sizeof(signals) / sizeof(signals[0]); k++)
+		sigaddset(&set, signals[k]);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	for (i = 0; i < ranks; i++) {
+		pid = start(argv, first_rank + i, i, &old);
+		if (pid < 0) {
+			fprintf(stderr, "hcomm_run: fork: %s\n", strerror(errno));
+			signal_all(SIGKILL);
+			wait_all(&set, first_rank);
+			return 1;
+		}
+		children[nchildren++] = pid;
+	}
+	return wait_all(&set, first_rank);
+}
+
+/**
+ * struct job - what the arguments say
+ * @ranks: ranks of this node
+ * @node: number of this node
+ * @nodes: how many there are
+ * @root: where rank 0 is, NULL: anywhere on this node
+ * @secret: NULL: a random one
+ */
+struct job {
+	long ranks;
+	long node;
+	long nodes;
+	const char *root;
+	const char *secret;
+};
+
+/* 0, or the exit status; does not come back from --help */
+static int parse(int argc, char **argv, struct job *job)
 {
 	static const struct option options[] = {
 		{ "ranks", required_argument, NULL, 'n' },
@@ -196,80 +249,65 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *root = NULL, *secret = getenv("HCOMM_SECRET");
-	long ranks = 0, node = 0, nodes = 1, i;
-	char root_text[64], secret_text[64];
-	sigset_t set, old;
-	int c, port, result;
+	int c;
 
 	while ((c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
-			if (!number(optarg, MAX_LOCAL, &ranks) || ranks < 1)
+			if (!number(optarg, MAX_LOCAL, &job->ranks) || job->ranks < 1)
 				return die("-n %s: use 1 to 4096", optarg);
 			break;
 		case 'N':
-			if (!node_of(optarg, &node, &nodes))
+			if (!node_of(optarg, &job->node, &job->nodes))
 				return die("--node %s: use I/N, I below N", optarg);
 			break;
 		case 'r':
-			root = optarg;
+			job->root = optarg;
 			break;
 		case 's':
-			secret = optarg;
+			job->secret = optarg;
 			break;
 		case 'h':
 			fputs(usage_text, stdout);
-			return 0;
+			exit(0);
 		default:
 			fputs(usage_text, stderr);
 			return 2;
 		}
 	}
-	if (!ranks || optind == argc) {
+	if (!job->ranks || optind == argc) {
 		fputs(usage_text, stderr);
 		return 2;
 	}
-	if (nodes > 1 && (!root || !secret))
+	if (job->nodes > 1 && (!job->root || !job->secret))
 		return die("%s is needed for more than one node",
-			   root ? "--secret or HCOMM_SECRET" : "--root");
-	if (!root) {
+			   job->root ? "--secret or HCOMM_SECRET" : "--root");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct job job = { .nodes = 1, .secret = getenv("HCOMM_SECRET") };
+	char root[32], secret[33];
+	int port, status;
+
+	status = parse(argc, argv, &job);
+	if (status)
+		return status;
+	if (!job.root) {
 		port = free_port();
 		if (port < 0)
 			return die("no free port: %s", strerror(errno));
-		snprintf(root_text, sizeof(root_text), "127.0.0.1:%d", port);
-		root = root_text;
+		snprintf(root, sizeof(root), "127.0.0.1:%d", port);
+		job.root = root;
 	}
-	if (!secret) {
-		if (!random_secret(secret_text, sizeof(secret_text)))
+	if (!job.secret) {
+		if (!random_secret(secret))
 			return die("no random numbers: %s", strerror(errno));
-		secret = secret_text;
+		job.secret = secret;
 	}
-	setenv("HCOMM_ROOT", root, 1);
-	setenv("HCOMM_SECRET", secret, 1);
-	set_number("HCOMM_SIZE", ranks * nodes);
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
-	sigprocmask(SIG_BLOCK, &set, &old);
-	for (i = 0; i < ranks; i++) {
-		children[i] = start(argv + optind, node * ranks + i, i, &old);
-		if (children[i] < 0) {
-			fprintf(stderr, "hcomm_run: fork: %s\n", strerror(errno));
-			children[i] = 0;
-			nchildren = (int)i;
-			signal_all(SIGKILL);
-			wait_all(&set, node * ranks);
-			return 1;
-		}
-		nchildren = (int)i + 1;
-	}
-	result = wait_all(&set, node * ranks);
-	return result;
+	setenv("HCOMM_ROOT", job.root, 1);
+	setenv("HCOMM_SECRET", job.secret, 1);
+	set_number("HCOMM_SIZE", job.ranks * job.nodes);
+	return run(argv + optind, job.ranks, job.node * job.ranks);
 }
