@@ -11,14 +11,9 @@ static hcommResult_t split(const char *name, hcommComm_t handle, int color, int 
 	if (!newcomm)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: newcomm is NULL", name);
 	*newcomm = NULL;
-	ret = hcomm_log_setup();
-	if (!ret)
-		ret = hcomm_api_sound(handle, &parent);
+	ret = hcomm_api_sound(handle, &parent);
 	if (ret)
 		return ret;
-	if (color < 0 && color != HCOMM_SPLIT_NOCOLOR)
-		return hcomm_api_bad(name, "color", color,
-				     "0 or more, or HCOMM_SPLIT_NOCOLOR");
 	ret = hcomm_comm_split(parent, color, key, config, &made);
 	if (ret)
 		hcomm_error_prefix("%s: ", name);

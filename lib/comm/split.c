@@ -178,6 +178,15 @@ static int compare(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* an error that all ranks hear of, as they are all here by now */
+static hcommResult_t check_color(int color)
+{
+	if (color >= 0 || color == HCOMM_SPLIT_NOCOLOR)
+		return HCOMM_SUCCESS;
+	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+			  "color is %d, must be 0 or more, or HCOMM_SPLIT_NOCOLOR", color);
+}
+
 /* who has this rank's color, and the memory for all that follows */
 static hcommResult_t form(struct group *g, const struct vote *votes)
 {
@@ -234,7 +243,9 @@ hcommResult_t hcomm_comm_split(struct hcomm_comm *parent, int color, int key,
 	ret = gather_votes(parent, votes);
 	if (ret)
 		goto out;
-	ret = child_options(parent, config, &opts);
+	ret = check_color(color);
+	if (!ret)
+		ret = child_options(parent, config, &opts);
 	if (!ret)
 		ret = form(&g, votes);
 	if (!ret && g.count)

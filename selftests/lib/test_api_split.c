@@ -197,13 +197,14 @@ static void test_errors(void)
 	hcommComm_t comm = COMM_WORLD, none = COMM_WORLD;
 	hcommResult_t ret;
 
-	expect(hcommCommSplit(COMM_WORLD, -2, 0, &comm, NULL), HCOMM_ERR_INVALID_ARGUMENT,
-	       "color is -2");
 	expect(hcommCommSplit(COMM_WORLD, 0, 0, NULL, NULL), HCOMM_ERR_INVALID_ARGUMENT,
 	       "newcomm is NULL");
 	expect(hcommCommSplit(NULL, 0, 0, &comm, NULL), HCOMM_ERR_INVALID_ARGUMENT,
 	       "not a communicator");
-	/* a bad argument of the last rank */
+	/* bad arguments of the last rank */
+	expect(hcommCommSplit(COMM_WORLD, rank == size - 1 ? -2 : 0, 0, &comm, NULL),
+	       HCOMM_ERR_INVALID_ARGUMENT,
+	       rank == size - 1 ? "color is -2" : "of the parent");
 	c.chunkSize = rank == size - 1 ? 4097 : 0;
 	expect(hcommCommSplit(COMM_WORLD, rank % 2, 0, &comm, &c),
 	       HCOMM_ERR_INVALID_ARGUMENT,

@@ -215,7 +215,7 @@ hcommResult_t hcommCommInitRankConfig(hcommComm_t *comm, int nranks,
  *
  * Collective over @comm, which carries it: no sockets, no id.  Operations that
  * were made for @comm are not those of the new one.  Errors: if a rank of @comm
- * can't begin (HCOMM_ERR_NO_MEMORY, a bad @config), all ranks return that; later
+ * can't begin (HCOMM_ERR_NO_MEMORY, a bad @color or @config), all return that; later
  * ones are those of hcommCommInitRankConfig(), on all ranks of a color.
  */
 hcommResult_t hcommCommSplit(hcommComm_t comm, int color, int key,
