@@ -46,6 +46,14 @@ hcommResult_t hcomm_api_sound(hcommComm_t handle, struct hcomm_comm **comm)
 	return HCOMM_SUCCESS;
 }
 
+/* what begins without a communicator reads how much it is to say */
+static hcommResult_t enter(void)
+{
+	hcommResult_t ret = hcomm_dev_check_fork();
+
+	return ret ? ret : hcomm_log_setup();
+}
+
 /* where the ranks of the environment meet; rank 0 opens the port */
 static hcommResult_t env_meeting(const struct hcomm_start *start,
 				 uint64_t timeout_ms, struct hcomm_meeting *m)
@@ -73,9 +81,7 @@ static hcommResult_t world_start(void)
 	struct hcomm_start start;
 	hcommResult_t ret;
 
-	ret = hcomm_log_setup();
-	if (!ret)
-		ret = hcomm_env_start(&start);
+	ret = hcomm_env_start(&start);
 	if (!ret)
 		ret = hcomm_options_read(NULL, &opts);
 	if (ret)
@@ -95,7 +101,7 @@ static hcommResult_t world_start(void)
 
 hcommResult_t hcommInit(int *argc, char ***argv)
 {
-	hcommResult_t ret = hcomm_dev_check_fork();
+	hcommResult_t ret = enter();
 
 	(void)argc;
 	(void)argv;
@@ -141,9 +147,7 @@ hcommResult_t hcommGetUniqueId(hcommUniqueId *id)
 	uint64_t timeout_ms;
 	hcommResult_t ret;
 
-	ret = hcomm_log_setup();
-	if (!ret)
-		ret = hcomm_dev_check_fork();
+	ret = enter();
 	if (ret)
 		return ret;
 	if (!id)
@@ -182,9 +186,7 @@ hcommResult_t hcommCommInitRankConfig(hcommComm_t *comm, int nranks,
 	struct hcomm_meeting m;
 	hcommResult_t ret;
 
-	ret = hcomm_log_setup();
-	if (!ret)
-		ret = hcomm_dev_check_fork();
+	ret = enter();
 	if (ret)
 		return ret;
 	if (!comm)

@@ -77,8 +77,11 @@ int64_t hcomm_now_ms(void)
 
 hcommResult_t hcomm_random(void *buf, size_t len)
 {
+	ssize_t n;
+
 	/* up to 256 bytes come whole or not at all */
-	if (getrandom(buf, len, 0) != (ssize_t)len)
-		return hcomm_fail_errno(errno, "getrandom");
-	return HCOMM_SUCCESS;
+	do {
+		n = getrandom(buf, len, 0);
+	} while (n < 0 && errno == EINTR);
+	return n == (ssize_t)len ? HCOMM_SUCCESS : hcomm_fail_errno(errno, "getrandom");
 }

@@ -170,11 +170,6 @@ static hcommResult_t load_p2p(struct hcomm_comm *comm,
 	};
 	uint32_t slot = send ? HCOMM_SLOT_SEND : HCOMM_SLOT_RECV;
 
-	if (key->count > HCOMM_MAX_STEP_LEN)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "a message of %llu bytes: the limit is %llu",
-				  (unsigned long long)key->count,
-				  (unsigned long long)HCOMM_MAX_STEP_LEN);
 	e->nslots = 2;
 	e->extent[slot] = key->count;
 	e->written[slot] = !send;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../base/base.h"
 #include "../mem/mem.h"
@@ -61,14 +60,6 @@ bool hcomm_probe_pair(const uint32_t *node, const uint32_t *group, uint32_t nran
 	return false;
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
 static hcommResult_t message(struct hcomm_comm *comm, uint32_t from, uint32_t to,
 			     void *buf, uint32_t bytes)
 {
@@ -92,16 +83,17 @@ static hcommResult_t ping_pong(struct hcomm_comm *comm, uint32_t a, uint32_t b,
 			       void *buf, uint32_t bytes, double *best)
 {
 	hcommResult_t ret = HCOMM_SUCCESS;
-	double begin, took;
+	double took;
+	int64_t begin;
 	uint32_t i;
 
 	*best = 0;
 	for (i = 0; i < ROUNDS && !ret; i++) {
-		begin = now();
+		begin = hcomm_now_ns();
 		ret = message(comm, a, b, buf, bytes);
 		if (!ret)
 			ret = message(comm, b, a, buf, bytes);
-		took = (now() - begin) / 2;
+		took = (double)(hcomm_now_ns() - begin) * 1e-9 / 2;
 		if (i && (!*best || took < *best))
 			*best = took;
 	}
