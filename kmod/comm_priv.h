@@ -11,8 +11,12 @@
 
 /* Chunks and messages that one round of an engine handles at most. */
 #define HCOMM_ROUND_BUDGET	32u
-/* Rounds a worker makes before it queues itself again. */
-#define HCOMM_WORKER_ROUNDS	32u
+/*
+ * A worker's turn.  Workers are queued behind those of all other communicators,
+ * whoever owns these, so a turn is short, and a round of it is, too.
+ */
+#define HCOMM_WORKER_NS		NSEC_PER_MSEC
+#define HCOMM_WORKER_BUDGET	4u
 /* While runs are in flight the engine looks for such that stand still. */
 #define HCOMM_TICK_JIFFIES	(HZ / 10)
 

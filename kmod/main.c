@@ -71,7 +71,12 @@ static int __init hcomm_module_init(void)
 	generate_random_uuid(hcomm_node_id);
 	hcomm_reduce_init(simd);
 
-	hcomm_wq = alloc_workqueue("hcomm", WQ_UNBOUND | WQ_SYSFS, 0);
+	/*
+	 * More workers than processors would wait for each other's time while they
+	 * hold the locks of their engines.
+	 */
+	hcomm_wq = alloc_workqueue("hcomm", WQ_UNBOUND | WQ_SYSFS,
+				   2 * num_possible_cpus());
 	if (!hcomm_wq)
 		return ret;
 	hcomm_end_wq = alloc_workqueue("hcomm-end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);

@@ -10,6 +10,7 @@
  * kicker sets kicks before it checks for parties: full barriers on both sides,
  * so one of the two sees the other.
  */
+#include <linux/ktime.h>
 #include <linux/sched.h>
 
 #include "comm_priv.h"
@@ -115,13 +116,13 @@ bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm)
 void hcomm_comm_work(struct work_struct *work)
 {
 	struct hcomm_comm *comm = container_of(work, struct hcomm_comm, work);
-	u32 i;
+	u64 end = ktime_get_ns() + HCOMM_WORKER_NS;
 
-	for (i = 0; i < HCOMM_WORKER_ROUNDS; i++) {
-		if (!hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, true))
+	do {
+		if (!hcomm_comm_run(comm, HCOMM_WORKER_BUDGET, true))
 			return;
 		cond_resched();
-	}
+	} while (ktime_get_ns() < end);
 	hcomm_comm_dispatch(comm);
 }
 
