@@ -48,6 +48,11 @@ bool hcomm_dev_is_open(void)
 	return hcomm_dev.fd >= 0;
 }
 
+uint32_t hcomm_dev_epoch(void)
+{
+	return hcomm_dev.epoch;
+}
+
 const struct hcomm_info *hcomm_dev_info(void)
 {
 	return &hcomm_dev.info;
@@ -143,6 +148,8 @@ static hcommResult_t dev_open(void)
 		ret = map_ring();
 	if (ret)
 		dev_close();
+	else
+		hcomm_dev.epoch++;
 	return ret;
 }
 
@@ -166,10 +173,8 @@ void hcomm_dev_put(void)
 	if (forked)
 		return;
 	pthread_mutex_lock(&open_lock);
-	if (!--users) {
-		hcomm_dev_closing();
+	if (!--users)
 		dev_close();
-	}
 	pthread_mutex_unlock(&open_lock);
 }
 

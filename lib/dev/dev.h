@@ -50,6 +50,9 @@ void hcomm_dev_put(void);
 /* open now? (memory is registered only then) */
 bool hcomm_dev_is_open(void);
 
+/* another number each time it was opened: objects end when it is closed */
+uint32_t hcomm_dev_epoch(void);
+
 /* HCOMM_ERR_FORKED in a child; cheap, no system call */
 hcommResult_t hcomm_dev_check_fork(void);
 
@@ -58,7 +61,8 @@ const struct hcomm_info *hcomm_dev_info(void);
 
 /*
  * One ioctl; the size member is set by the caller.  Return: 0 or a positive
- * errno; EINTR is tried again except by LAUNCH and LAUNCH_BATCH.
+ * errno; EINTR is tried again except by LAUNCH, which tries EAGAIN again (a signal came
+ * before the launch), and LAUNCH_BATCH.
  */
 int hcomm_dev_ioctl(unsigned long cmd, void *arg);
 

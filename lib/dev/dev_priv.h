@@ -13,6 +13,7 @@
  * @ring: completion ring
  * @ring_size: bytes mapped
  * @info: facts of the module
+ * @epoch: times that it was opened
  * @lock: protects @waiting, @seen, the ring's head and the runs' results
  * @cond: signalled when runs were marked done or the waiter leaves
  * @waiting: a thread waits in the kernel; only it drains
@@ -23,6 +24,7 @@ struct hcomm_dev {
 	struct hcomm_ring *ring;
 	size_t ring_size;
 	struct hcomm_info info;
+	uint32_t epoch;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool waiting;
@@ -30,11 +32,5 @@ struct hcomm_dev {
 };
 
 extern struct hcomm_dev hcomm_dev;
-
-/*
- * Called before the context is closed, by the layer that keeps MEM ids: they end
- * with it.
- */
-void hcomm_dev_closing(void);
 
 #endif /* HCOMM_DEV_PRIV_H */

@@ -47,12 +47,14 @@ uint64_t hcomm_mem_mapped(void);
  * @len: bytes
  * @pooled: it is of the pool
  * @id: MEM object, 0: not pinned; protected by the lock of the table
+ * @epoch: of the device that @id is of
  */
 struct hcomm_region {
 	uintptr_t addr;
 	uint64_t len;
 	bool pooled;
 	uint32_t id;
+	uint32_t epoch;
 };
 
 /* put a region into the table; all but its id is set and stays */

@@ -5,13 +5,25 @@
 #include <string.h>
 
 #include "../base/base.h"
-#include "../dev/dev_priv.h"
+#include "../dev/dev.h"
 #include "mem.h"
 
 /* protects the table */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct hcomm_region **regions;
 static size_t count, room;
+
+static bool is_pinned(const struct hcomm_region *r)
+{
+	return r->id && r->epoch == hcomm_dev_epoch();
+}
+
+static hcommResult_t pin(struct hcomm_region *r)
+{
+	r->id = 0;
+	r->epoch = hcomm_dev_epoch();
+	return hcomm_dev_register((void *)r->addr, r->len, false, &r->id);
+}
 
 /* index of the first region that begins after @addr */
 static size_t after(uintptr_t addr)
@@ -98,7 +110,8 @@ void hcomm_region_del(struct hcomm_region *r)
 	memmove(&regions[at - 1], &regions[at], (count - at) * sizeof(*regions));
 	count--;
 	pthread_mutex_unlock(&lock);
-	hcomm_dev_destroy(r->id);
+	if (is_pinned(r))
+		hcomm_dev_destroy(r->id);
 }
 
 struct hcomm_region *hcomm_region_pooled(uintptr_t addr)
@@ -124,23 +137,11 @@ hcommResult_t hcomm_mem_find(const void *ptr, uint64_t len, uint32_t *id,
 	pthread_mutex_lock(&lock);
 	r = holder(addr);
 	if (r && len <= r->len - (addr - r->addr)) {
-		if (!r->id)
-			ret = hcomm_dev_register((void *)r->addr, r->len, false,
-						 &r->id);
+		if (!is_pinned(r))
+			ret = pin(r);
 		*id = r->id;
 		*off = addr - r->addr;
 	}
 	pthread_mutex_unlock(&lock);
 	return ret;
-}
-
-/* the context ends, and all MEM objects with it */
-void hcomm_dev_closing(void)
-{
-	size_t i;
-
-	pthread_mutex_lock(&lock);
-	for (i = 0; i < count; i++)
-		regions[i]->id = 0;
-	pthread_mutex_unlock(&lock);
 }
