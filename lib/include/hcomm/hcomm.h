@@ -30,8 +30,9 @@
  * After a failure (a rank died, calls did not match, ...) a communicator can
  * only be destroyed; all later calls on it return the first error.
  *
- * fork().  A child can't use what its parent has: every function returns
- * HCOMM_ERR_FORKED in it.  exec() closes everything.
+ * fork().  A child can't use what its parent has: if that had a communicator, every
+ * function returns HCOMM_ERR_FORKED in the child (hcommMalloc() NULL).  exec() closes
+ * everything.
  */
 #ifndef HCOMM_HCOMM_H
 #define HCOMM_HCOMM_H
@@ -89,9 +90,10 @@ const char *hcommGetLastError(hcommComm_t comm);
  * address takes its place.  That keeps jobs from meeting by mistake; it does not
  * keep out somebody on the network who can guess it.
  *
- * Once per process, by one thread.  Errors: HCOMM_ERR_ENVIRONMENT,
- * HCOMM_ERR_NO_DEVICE, HCOMM_ERR_VERSION, HCOMM_ERR_TIMEOUT, HCOMM_ERR_BOOTSTRAP,
- * HCOMM_ERR_AUTH, HCOMM_ERR_OPTIONS, HCOMM_ERR_INVALID_USAGE (a second time).
+ * Once per process, by one thread; after an error it may be tried again.  Errors:
+ * HCOMM_ERR_ENVIRONMENT, HCOMM_ERR_NO_DEVICE, HCOMM_ERR_VERSION, HCOMM_ERR_TIMEOUT,
+ * HCOMM_ERR_BOOTSTRAP, HCOMM_ERR_AUTH, HCOMM_ERR_OPTIONS, HCOMM_ERR_FORKED,
+ * HCOMM_ERR_INVALID_USAGE (a second time).
  */
 hcommResult_t hcommInit(int *argc, char ***argv);
 
@@ -305,8 +307,9 @@ hcommResult_t hcommFree(void *ptr);
  * The range must stay mapped until hcommMemDeregister(): the pages are pinned,
  * and if the range is unmapped and mapped again, collectives would go on using
  * the old pages.  It must not overlap another registration or hcommMalloc()
- * memory.  Errors: HCOMM_ERR_INVALID_ARGUMENT, HCOMM_ERR_MEMLOCK,
- * HCOMM_ERR_UNSUPPORTED (memory that can't be pinned).
+ * memory.  Without any communicator it is pinned when a call first uses it, and
+ * what goes wrong then is an error of that call.  Errors: HCOMM_ERR_INVALID_ARGUMENT,
+ * HCOMM_ERR_MEMLOCK, HCOMM_ERR_UNSUPPORTED (memory that can't be pinned).
  */
 hcommResult_t hcommMemRegister(void *ptr, size_t size, hcommMem_t *mem);
 
