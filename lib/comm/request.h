@@ -56,6 +56,16 @@ struct hcomm_request {
 	bool active;
 };
 
+/* ------------------------------------------------------------------ buffers.c */
+
+/* bind the slots of a request that has its plan; after an error nothing is bound */
+hcommResult_t hcomm_buffers_bind(struct hcomm_request *r,
+				 const struct hcomm_call_args *call);
+/* @copy: the call is well done: give the caller what it wrote */
+void hcomm_buffers_unbind(struct hcomm_request *r, bool copy);
+
+/* ----------------------------------------------------------------------- op.c */
+
 /**
  * struct hcomm_number - the number of a call, to give it back
  * @run: run key
