@@ -3,8 +3,7 @@
  * The first program: rank 0 sends a text to rank 1.
  *
  *	cc first.c -lhcomm-user -o first
- *	HCOMM_SIZE=2 HCOMM_ROOT=127.0.0.1:7777 HCOMM_RANK=0 ./first &
- *	HCOMM_SIZE=2 HCOMM_ROOT=127.0.0.1:7777 HCOMM_RANK=1 ./first
+ *	hcomm_run -n 2 ./first
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +25,10 @@ int main(int argc, char **argv)
 	hcommCommSize(COMM_WORLD, &size);
 
 	buf = hcommMalloc(N);
+	if (!buf) {
+		fprintf(stderr, "first: %s\n", hcommGetLastError(NULL));
+		return 1;
+	}
 	memset(buf, 0, N);
 	if (size < 2) {
 		fprintf(stderr, "first: start it as two ranks\n");
