@@ -6,6 +6,7 @@
  *	cc -shared -fPIC tuner.c -o tuner.so
  *	HCOMM_TUNER=$PWD/tuner.so ./program
  */
+#include <errno.h>
 #include <hcomm/tuner.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static int tuner_open(const struct hcommTunerComm *comm, void **out)
 	struct state *state = malloc(sizeof(*state));
 
 	if (!state)
-		return 12;	/* ENOMEM */
+		return ENOMEM;
 	/* from there on bandwidth counts more than latency */
 	state->limit = 4096ull * comm->nranks;
 	*out = state;
