@@ -5,16 +5,25 @@
 # distribution; writes build/bench/: JSON, and the tables of
 # Documentation/performance.rst.
 #
-#   KERNEL=stock-6.12 CPUS=2 PARTS="build allreduce peers launch idle fabric" tools/bench/bench.sh
+#   KERNEL=stock-6.12 CPUS=2 PARTS="build allreduce peers nodes launch idle fabric" \
+#	tools/bench/bench.sh
+#
+# A table of "peers" (each number of RANKS, each peer) and of "nodes" (each number
+# of NODES) ends after TABLE_SECONDS: its largest sizes may be missing then.
 
 cd "$(dirname "$0")/../.." || exit 1
 KERNEL=${KERNEL:-stock-6.12}
 CPUS=${CPUS:-2}
-PARTS=${PARTS:-build allreduce peers launch idle fabric}
-RANKS=${RANKS:-2 3 4}		# of the part "peers"
+PARTS=${PARTS:-build allreduce peers nodes launch idle fabric}
+RANKS=${RANKS:-2 3 4 8}
+NODES=${NODES:-2 3 4}
+PEERS=${PEERS:-openmpi mpich}			# on one node
+NODE_PEERS=${NODE_PEERS:-openmpi openmpi-verbs mpich}
+SIZES=${SIZES:-8,64,512,4K,64K,256K,1M,4M,16M}
+TABLE_SECONDS=${TABLE_SECONDS:-540}
 OUT=build/bench
 ONE=bench1-$$
-TWO=bench2-$$
+MANY=bench2-$$
 rc=0
 
 say() { printf '\n== %s\n' "$*"; }
@@ -29,7 +38,9 @@ eval "$(tools/lab/kernel.sh path "$KERNEL")"
 make -s kmod KVER="$KERNEL" KDIR="$BUILDDIR" || die "the module did not build"
 make -s lib tools || die "library or tools did not build"
 ko=$PWD/build/kmod/$KERNEL/kmod/hcomm.ko
-[ -x build/bin/bench_mpi ] || die "bench_mpi was not built: no mpicc"
+for mpi in openmpi mpich; do
+	[ -x "build/bin/bench_mpi_$mpi" ] || die "bench_mpi_$mpi was not built: no mpicc.$mpi"
+done
 
 # /lab of the guests is the directory of the results.
 up() {
@@ -39,7 +50,7 @@ up() {
 }
 # the kernel's complaints count
 down() { tools/lab/lab down --name "$1" || rc=1; }
-trap 'tools/lab/lab down --name $ONE >/dev/null 2>&1; tools/lab/lab down --name $TWO >/dev/null 2>&1' EXIT
+trap 'tools/lab/lab down --name $ONE >/dev/null 2>&1; tools/lab/lab down --name $MANY >/dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM HUP
 one() { tools/lab/lab run --name "$ONE" --node 0 -q --timeout 900 --cwd "$PWD" -- "$@"; }
 
@@ -63,31 +74,38 @@ if wants launch || wants idle; then
 	wants idle && part idle one build/bin/bench_idle -J /lab/idle.json
 	down "$ONE"
 fi
-# Shared memory with single copies by the kernel (CMA) is Open MPI's fastest way
-# between processes of one node.
-mpi() {
-	local ranks=$1
-	shift
-	one mpirun --allow-run-as-root --oversubscribe -np "$ranks" --mca pml ob1 \
-		--mca btl vader,self --mca btl_vader_single_copy_mechanism cma \
-		build/bin/bench_mpi "$@"
+# A size has 7 turns, or as many (but 3) as 2 s have room for.
+table() {
+	part "$1" tools/bench/bench_peers.sh "$2" "$3" "$4" -C all -s "$SIZES" -n 7 -t 2000 \
+		-T "$TABLE_SECONDS" -J "/lab/$1.json"
 }
 if wants allreduce || wants peers; then
 	up "$ONE" 1 "$CPUS"
 	# Emulation is slow by a factor of 30: what comes takes longer to come.
 	one sh -c 'echo 2000 >/sys/module/hcomm/parameters/spin_us'
-	wants allreduce && part allreduce mpi 2 -J /lab/allreduce.json
-	if wants peers; then
+	for peer in $PEERS; do
+		wants allreduce && part "allreduce-$peer" tools/bench/bench_peers.sh "$ONE" \
+			"$peer" 2 -T "$TABLE_SECONDS" -J "/lab/allreduce-$peer.json"
+		wants peers || continue
 		for n in $RANKS; do
-			part "peers-$n" mpi "$n" -C all -b 1K -e 4M -n 7 -J "/lab/peers-$n.json"
+			table "peers-$peer-$n" "$ONE" "$peer" "$n"
 		done
-	fi
+	done
 	down "$ONE"
 fi
+if wants nodes; then
+	up "$MANY" "$(tr ' ' '\n' <<<"$NODES" | sort -n | tail -n 1)" "$CPUS"
+	for peer in $NODE_PEERS; do
+		for n in $NODES; do
+			table "nodes-$peer-$n" "$MANY" "$peer" "nodes=$n"
+		done
+	done
+	down "$MANY"
+fi
 if wants fabric; then
-	up "$TWO" 2 "$CPUS"
-	part fabric tools/bench/bench_fabric.sh "$TWO" "$OUT/fabric.json"
-	down "$TWO"
+	up "$MANY" 2 "$CPUS"
+	part fabric tools/bench/bench_fabric.sh "$MANY" "$OUT/fabric.json"
+	down "$MANY"
 fi
 trap - EXIT
 python3 tools/bench/tables.py $OUT >$OUT/performance.rst || rc=1

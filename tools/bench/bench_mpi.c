@@ -44,6 +44,8 @@ struct options {
 	unsigned int nsizes;
 	uint64_t turns;
 	uint64_t budget_ms;
+	uint64_t total_s;
+	const char *network;
 	const char *json;
 };
 
@@ -97,6 +99,9 @@ static const struct arg args[] = {
 		   "Turns of each side per size (default: 21)"),
 	ARG_NUMBER('t', "time", "MS", budget_ms, 1, 3600000,
 		   "Fewer turns, but no fewer than 3, where they take longer than this (default: 5000)"),
+	ARG_NUMBER('T', "total", "S", total_s, 1, 86400,
+		   "Measure no more after so many seconds: the largest sizes are the last (default: 3600)"),
+	ARG_TEXT('N', "network", "NAME", network, "What the MPI was told to use, for the results"),
 	ARG_JSON('J'),
 };
 
@@ -308,8 +313,8 @@ static FILE *json_begin(const struct bench *b, const struct options *opt)
 	if (b->rank || !opt->json)
 		return NULL;
 	json = results_open(opt->json);
-	fprintf(json, "{\n \"tool\": \"bench_mpi\",\n \"ranks\": %d,\n \"nodes\": %d,\n \"mpi\": \"%s\",\n \"turns\": %" PRIu64 ",\n \"results\": [",
-		b->size, b->nodes, b->name, opt->turns);
+	fprintf(json, "{\n \"tool\": \"bench_mpi\",\n \"ranks\": %d,\n \"nodes\": %d,\n \"mpi\": \"%s\",\n \"network\": \"%s\",\n \"turns\": %" PRIu64 ",\n \"results\": [",
+		b->size, b->nodes, b->name, opt->network, opt->turns);
 	return json;
 }
 
@@ -330,8 +335,18 @@ static void print_row(const struct bench *b, const struct coll *c, uint64_t byte
 			mpi_gb, ratio);
 }
 
+/* Collective: is there time for more?  The clock of rank 0 decides. */
+static bool in_time(uint64_t end_ns)
+{
+	int more = now_ns() < end_ns;
+
+	MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	return more;
+}
+
 static void run(struct bench *b, const struct options *opt)
 {
+	uint64_t end_ns = now_ns() + opt->total_s * 1000000000;
 	FILE *json = json_begin(b, opt);
 	bool all = !strcmp(opt->coll, "all"), first = true, found = false;
 	double us[SIDES];
@@ -339,15 +354,17 @@ static void run(struct bench *b, const struct options *opt)
 	size_t i;
 
 	if (!b->rank)
-		printf("%d ranks, %d nodes, %s\n%-14s  %10s  %12s %12s  %12s %12s  %8s\n",
-		       b->size, b->nodes, b->name, "collective", "size", "hcomm us",
+		printf("%d ranks, %d nodes, %s %s\n%-14s  %10s  %12s %12s  %12s %12s  %8s\n",
+		       b->size, b->nodes, b->name, opt->network, "collective", "size", "hcomm us",
 		       "MPI us", "hcomm GB/s", "MPI GB/s", "ratio");
-	for (i = 0; i < NCOLLS; i++) {
-		if (!all && strcmp(opt->coll, colls[i].name))
-			continue;
-		found = true;
-		/* a barrier has no sizes */
-		for (k = 0; k < (colls[i].bus ? opt->nsizes : 1); k++) {
+	for (k = 0; k < opt->nsizes; k++) {
+		for (i = 0; i < NCOLLS; i++) {
+			if (!all && strcmp(opt->coll, colls[i].name))
+				continue;
+			found = true;
+			/* a barrier has no sizes */
+			if ((k && !colls[i].bus) || !in_time(end_ns))
+				continue;
 			measure(b, &colls[i], opt, opt->sizes[k], us);
 			if (!b->rank)
 				print_row(b, &colls[i], opt->sizes[k], us, json, first);
@@ -379,7 +396,10 @@ static char *place(struct bench *b, uint64_t max)
 
 int main(int argc, char **argv)
 {
-	struct options opt = { .coll = "allreduce", .turns = 21, .budget_ms = 5000 };
+	struct options opt = {
+		.coll = "allreduce", .turns = 21, .budget_ms = 5000, .total_s = 3600,
+		.network = "",
+	};
 	struct bench b = { .wrong = 0 };
 	uint64_t wrong, max = 0;
 	unsigned int i;

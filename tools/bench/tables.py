@@ -9,6 +9,9 @@ import json
 import pathlib
 import sys
 
+# from here on hcomm means to be no slower than any peer
+LARGE = 64 << 10
+
 
 def size_text(size):
     for unit in ("", "K", "M", "G"):
@@ -41,15 +44,72 @@ def allreduce(data):
             f"{r['ratio']:.2f}"] for r in data["results"]])
 
 
-def peers(data):
-    """One row a size, one column a collective: how many times faster hcomm is."""
-    colls = list(dict.fromkeys(r["coll"] for r in data["results"]))
-    sizes = sorted({r["size"] for r in data["results"]})
-    ratio = {(r["coll"], r["size"]): f"{r['ratio']:.2f}" for r in data["results"]}
-    table(f"All collectives, fp32, {data['ranks']} ranks of one node: times of "
-          f"{data['mpi']} over those of hcomm", ["size"] + colls,
-          [[size_text(size)] + [ratio.get((coll, size), "") for coll in colls]
-           for size in sizes])
+def name_of(run):
+    """As a peer is called, and in short."""
+    if run["network"]:
+        return (f"{run['mpi']} over {run['network']}",
+                run["mpi"][0].lower() + run["network"][0].lower())
+    return run["mpi"], run["mpi"][0].lower()
+
+
+def better_peers(runs):
+    """The cells of one table: the ratio against the better peer, and which it is.
+
+    Each peer ran beside hcomm in a run of its own: the better one is that which
+    left hcomm the smaller ratio, whatever the machine did between the runs.
+    """
+    cells = {}
+    for run in runs:
+        for r in run["results"]:
+            key = (r["coll"], r["size"])
+            cells[key] = min(cells.get(key, (float("inf"), None)),
+                             (r["ratio"], name_of(run)))
+    return cells
+
+
+def peers(where, runs):
+    """One row a size, one column a collective; returns its cells."""
+    cells = better_peers(runs)
+    colls = list(dict.fromkeys(r["coll"] for run in runs for r in run["results"]))
+
+    def text(coll, size):
+        if (coll, size) not in cells:
+            return ""
+        ratio, (_, short) = cells[coll, size]
+        return f"{ratio:.2f} {short}"
+
+    names = " or ".join(f"{name} ({short})" for name, short in map(name_of, runs))
+    table(f"All collectives, fp32, {where}: time of the better of {names} "
+          "over that of hcomm", ["size"] + colls,
+          [[size_text(size)] + [text(coll, size) for coll in colls]
+           for size in sorted({size for _, size in cells})])
+    return cells
+
+
+def all_peers(directory):
+    """The tables of all numbers of ranks and nodes, and what hcomm loses in them."""
+    rows, found = [], 0
+    for kind, count, where in (("peers", "ranks", "{} ranks of one node"),
+                               ("nodes", "nodes", "{} nodes with one rank each")):
+        runs = {}
+        for path in sorted(pathlib.Path(directory).glob(f"{kind}-*.json")):
+            data = json.loads(path.read_text())
+            runs.setdefault(data[count], []).append(data)
+        for n in sorted(runs):
+            found += len(runs[n])
+            rows += [[coll, where.format(n), size_text(size), ratio, name]
+                     for (coll, size), (ratio, (name, _))
+                     in peers(where.format(n), runs[n]).items()
+                     if size >= LARGE and coll != "barrier"]
+    losses = sorted((row for row in rows if row[3] < 1), key=lambda row: row[3])
+    title = (f"Slower than the better peer at {size_text(LARGE)} and above: "
+             f"{len(losses)} of {len(rows)}")
+    if losses:
+        table(title, ["collective", "where", "size", "ratio", "peer"],
+              [row[:3] + [f"{row[3]:.2f}", row[4]] for row in losses])
+    elif rows:
+        print(f"{title}\n{'-' * len(title)}\n")
+    return found
 
 
 def fabric(data):
@@ -90,17 +150,13 @@ def idle(data):
 
 
 def main(directory):
-    parts = {"allreduce": allreduce, "fabric": fabric, "launch": launch,
+    parts = {"allreduce-*": allreduce, "fabric": fabric, "launch": launch,
              "idle": idle, "build": build}
-    found = 0
+    found = all_peers(directory)
     for name, show in parts.items():
-        path = pathlib.Path(directory) / f"{name}.json"
-        if path.exists():
+        for path in sorted(pathlib.Path(directory).glob(f"{name}.json")):
             show(json.loads(path.read_text()))
             found += 1
-    for path in sorted(pathlib.Path(directory).glob("peers-*.json")):
-        peers(json.loads(path.read_text()))
-        found += 1
     if not found:
         sys.exit(f"tables: no results in {directory}")
 
