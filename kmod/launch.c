@@ -336,7 +336,7 @@ out:
 	return ret;
 }
 
-/* On the caller's time: as much as a launch may take that does not wait. */
+/* On the caller's time: as much as a launch may take that is to return. */
 static void launch_inline(struct hcomm_comm *comm)
 {
 	u64 end = ktime_get_ns() + INLINE_NS;
@@ -355,6 +355,17 @@ static int launch_wait(struct hcomm_ctx *ctx, struct launch_wait *lw)
 
 	/* The runs are in flight: calling again would launch others. */
 	return ret == -ERESTARTSYS ? -EINTR : ret;
+}
+
+/*
+ * Who will wait becomes the waiter and runs the engine then; not if another thread
+ * is the waiter, which may be asleep and need not know of this run.
+ */
+static bool launch_runs_here(struct hcomm_ctx *ctx, const struct launch_wait *wait)
+{
+	/* Pairs with become_waiter(): who becomes it from here on sees the run. */
+	smp_mb();
+	return !wait || atomic_read(&ctx->waiter) != HCOMM_WAITER_NONE;
 }
 
 /* With @wait the launch is in its list then, else on its way. */
@@ -393,7 +404,7 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	ret = launch_submit(lc, bufs, arg);
 	if (ret)
 		goto err_unuse;
-	if (!wait)
+	if (launch_runs_here(ctx, wait))
 		launch_inline(po->comm);
 	return 0;
 

@@ -60,6 +60,7 @@ static void ctx_hand_over(struct hcomm_ctx *ctx)
 
 static bool become_waiter(struct hcomm_ctx *ctx)
 {
+	/* Fully ordered: what others launched before they saw no waiter is seen. */
 	return atomic_cmpxchg(&ctx->waiter, HCOMM_WAITER_NONE, HCOMM_WAITER_SPIN) ==
 	       HCOMM_WAITER_NONE;
 }

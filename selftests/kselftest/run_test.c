@@ -198,6 +198,58 @@ TEST_F(run, second_waiter)
 	EXPECT_EQ(0, (intptr_t)ret);
 }
 
+static void *launch_thread(void *arg)
+{
+	const struct hcomm_launch *launch = arg;
+	struct hcomm_launch a = *launch;
+
+	return (void *)(intptr_t)call((int)launch->user_data, HCOMM_LAUNCH, &a);
+}
+
+/*
+ * Who launches while another thread sleeps in the kernel starts its run itself.  Left
+ * to the tick that looks after runs that stand still, each would take 100 ms.
+ */
+TEST_F(run, launch_beside_a_waiter)
+{
+	struct hcomm_step copy = { .op = HCOMM_STEP_COPY, .dst_slot = 1, .len = 4096 };
+	uint32_t exchange = load_exchange(_metadata, &self->r[0], 64);
+	uint32_t local = load(_metadata, &self->r[0], &copy, 1);
+	struct timespec nap = { 0, 300000000 }, begin, end;
+	const int n = 30;
+	struct hcomm_cqe cqe;
+	struct hcomm_slot s[2];
+	struct hcomm_launch arg = {
+		.size = sizeof(arg),
+		.flags = HCOMM_LAUNCH_WAIT,
+		.prog_id = exchange,
+		.nslots = 2,
+		.slots = (uintptr_t)s,
+		.run = 1,
+		.call = { .coll = HCOMM_COLL_P2P },
+		.user_data = (unsigned int)self->r[0].fd,
+	};
+	pthread_t t;
+	void *ret;
+
+	slots_of(s, self->mem[0]);
+	ASSERT_EQ(0, pthread_create(&t, NULL, launch_thread, &arg));
+	nanosleep(&nap, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, launch(self->r[0].fd, local, s, 2, 2 + i, 0, HCOMM_LAUNCH_WAIT));
+		EXPECT_TRUE(ring_next(self->r[0].ring, &cqe));
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	EXPECT_GT(n * SEC / 20, (end.tv_sec - begin.tv_sec) * SEC + end.tv_nsec - begin.tv_nsec);
+	/* The first one gets what it waits for. */
+	exchange = load_exchange(_metadata, &self->r[1], 64);
+	slots_of(s, self->mem[1]);
+	ASSERT_EQ(0, launch(self->r[1].fd, exchange, s, 2, 1, 0, 0));
+	ASSERT_EQ(0, pthread_join(t, &ret));
+	EXPECT_EQ(0, (intptr_t)ret);
+}
+
 TEST_F(run, poll_and_room)
 {
 	struct hcomm_step nop = { .op = HCOMM_STEP_NOP };
