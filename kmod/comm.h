@@ -167,6 +167,7 @@ struct hcomm_comm {
 	u32 index;			/* number in names and traces */
 	atomic_t kicks;			/* news that nobody has looked at */
 	atomic_t runners;		/* threads that look at kicks when they leave */
+	bool armed;			/* @lock: whatever comes will kick */
 	bool dead;			/* @lock: transports' parts are gone */
 	bool torn_down;			/* @link_lock: links are stopped, none begins */
 	bool visible;			/* module's table: may be found */

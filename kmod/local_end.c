@@ -343,6 +343,9 @@ bool hcomm_local_poll(struct hcomm_comm *comm, u32 budget)
 	bool more;
 
 	lockdep_assert_held(&comm->lock);
+	/* Who adds an end kicks after it. */
+	if (list_empty_careful(&lc->ready))
+		return false;
 	for (;;) {
 		spin_lock(&lc->lock);
 		if (again && !again->stopped && list_empty(&again->ready_node))

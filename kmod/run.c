@@ -78,6 +78,7 @@ bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
 
 	lockdep_assert_held(&comm->lock);
 	atomic_set(&comm->kicks, 0);
+	WRITE_ONCE(comm->armed, false);
 	if (comm->dead)
 		return false;
 	/* What is kicked from here on sets kicks again. */
@@ -97,6 +98,7 @@ bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
 		if (hcomm_comm_uses(comm, t) && t->comm_arm(comm))
 			more = true;
 	}
+	WRITE_ONCE(comm->armed, !more);
 	return more;
 }
 

@@ -13,6 +13,17 @@
 #include "comm_priv.h"
 
 /*
+ * Has an engine nothing to do?  Without runs there is nothing to be spun for, and one
+ * that is armed will kick.
+ */
+static bool comm_rests(struct hcomm_comm *comm, bool arm)
+{
+	if (atomic_read(&comm->kicks))
+		return false;
+	return arm ? READ_ONCE(comm->armed) : !READ_ONCE(comm->engine.nruns);
+}
+
+/*
  * One round of all engines, in which some may progress.  True if there is more
  * to do.
  */
@@ -24,8 +35,7 @@ static bool ctx_round(struct hcomm_ctx *ctx, bool arm, bool *progress)
 
 	mutex_lock(&ctx->comms_lock);
 	list_for_each_entry(comm, &ctx->comms, ctx_node) {
-		/* An engine without runs has nothing to be spun for. */
-		if (!arm && !READ_ONCE(comm->engine.nruns) && !atomic_read(&comm->kicks))
+		if (comm_rests(comm, arm))
 			continue;
 		before = READ_ONCE(comm->progress);
 		if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, arm)) {
