@@ -52,6 +52,11 @@ bool hcomm_dev_is_open(void)
 	return true;
 }
 
+uint32_t hcomm_dev_epoch(void)
+{
+	return 1;
+}
+
 hcommResult_t hcomm_dev_check_fork(void)
 {
 	return HCOMM_SUCCESS;
