@@ -29,7 +29,7 @@ struct hcomm_auth *hcomm_auth_alloc(const u8 *secret, u32 len)
 	struct hcomm_auth *auth;
 	int ret;
 
-	auth = kzalloc(sizeof(*auth), GFP_KERNEL);
+	auth = kzalloc(sizeof(*auth), GFP_KERNEL_ACCOUNT);
 	if (!auth)
 		return ERR_PTR(-ENOMEM);
 

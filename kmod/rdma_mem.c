@@ -11,13 +11,17 @@
  * guess where it is.  That matters because all communicators on a device share
  * its protection domain.
  *
+ * The more of a segment a chunk takes, the less it adds to the one before.  So a
+ * chunk may take three quarters of it: memory then costs at most four times the
+ * registrations that it would without an overlap.
+ *
  * Registrations belong to the device's protection domain, not to the queue pair
  * that they were posted on, and outlive it.
  */
 #include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
-#include "memobj.h"
+#include "comm_priv.h"
 #include "rdma.h"
 
 /* Below 2^62, so that no memory wraps around. */
@@ -235,9 +239,18 @@ static int hcomm_rdma_segs_post(struct hcomm_rdma_conn *conn,
 	mutex_unlock(&comm->lock);
 	hcomm_comm_kick(comm);
 
-	/* Only the completion, or the end of the QP, ends a work request. */
+	/*
+	 * Only the completion, or the end of the QP, ends a work request.  A peer
+	 * may keep what is before it in the queue: a fault ends the QP.
+	 */
 	for (i = 0; i < posted; i++) {
-		wait_for_completion(&regs[i].done);
+		if (wait_for_completion_killable(&regs[i].done)) {
+			hcomm_comm_lock(comm);
+			hcomm_comm_fault(comm, HCOMM_FAULT_PEER_DIED, EOWNERDEAD,
+					 comm->par.rank);
+			hcomm_comm_unlock(comm);
+			wait_for_completion(&regs[i].done);
+		}
 		err = regs[i].status;
 		if (!ret)
 			ret = err;
@@ -278,7 +291,7 @@ static int hcomm_rdma_att_map(struct hcomm_rdma_att *ra, struct hcomm_memobj *mo
 	ret = sg_alloc_table_from_pages_segment(&ra->sgt, mo->pages, mo->npages, 0,
 						(u64)mo->npages << PAGE_SHIFT,
 						ib_dma_max_seg_size(ibdev),
-						GFP_KERNEL);
+						GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
 	ret = ib_dma_map_sgtable_attrs(ibdev, &ra->sgt, ra->dir, 0);
@@ -319,7 +332,7 @@ static struct hcomm_rdma_att *hcomm_rdma_att_make(struct hcomm_rdma_conn *conn,
 
 	if (mo->npages <= dev->seg_pages)
 		chunk_pages = dev->seg_pages;	/* one segment: anything fits */
-	else if (dev->seg_pages <= chunk_pages)
+	else if (chunk_pages > dev->seg_pages / 4 * 3)
 		return ERR_PTR(-EOPNOTSUPP);
 	ra = kzalloc(sizeof(*ra), GFP_KERNEL_ACCOUNT);
 	if (!ra)

@@ -120,7 +120,7 @@ static void hcomm_rdma_drain(struct hcomm_rdma_conn *conn)
 			usleep_range(100, 500);
 	}
 	if (conn->outstanding)
-		pr_warn("hcomm: rank %u: %u work requests to rank %u were not flushed by %s\n",
+		pr_warn_ratelimited("hcomm: rank %u: %u work requests to rank %u were not flushed by %s\n",
 			conn->rc->comm->par.rank, conn->outstanding, conn->peer,
 			dev_name(&conn->dev->ibdev->dev));
 }
