@@ -68,6 +68,11 @@ perl "$src/scripts/get_abi.pl" validate --dir Documentation/ABI >$out/abi 2>&1 &
 	! grep -qi warning $out/abi
 result $? "Documentation/ABI is well formed" $out/abi
 
+# A call in a comment counts as a declaration: it names what users can call, too.
+diff <(grep -hoE '\bhcomm[A-Za-z_0-9]+\(' lib/include/hcomm/*.h | tr -d '(' | sort -u) \
+	<(grep -oE '\bhcomm[A-Za-z_0-9]+;' lib/libhcomm-user.map | tr -d ';' | sort -u) >$out/map
+result $? "the library exports what its headers declare, and no more" $out/map
+
 # Version checks live in one place.
 git grep -lE 'LINUX_VERSION_CODE' -- kmod ':!kmod/compat.h' >$out/compat
 [ ! -s $out/compat ]
