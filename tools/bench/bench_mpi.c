@@ -28,6 +28,8 @@
 /* calls of one turn, for small messages, whose time a clock hardly sees */
 #define TURN_BYTES	(256u << 10)
 #define MAX_TURN	16
+/* what the calls of a turn may take, if they are several */
+#define TURN_US		20000
 /*
  * Buffers of all ranks begin at different pages of a huge page.  An emulator finds
  * translations by the low bits of the page number: with equal ones both sides
@@ -243,18 +245,36 @@ static double turn(struct bench *b, const struct coll *c, int side, size_t n,
 	return worst;
 }
 
+/* Collective: calls of a turn, many where a clock would hardly see one. */
+static unsigned int calls_of_turn(struct bench *b, const struct coll *c, size_t n,
+				  uint64_t bytes)
+{
+	unsigned int calls = (unsigned int)(TURN_BYTES / bytes) + 1, fit;
+	double us;
+	int side;
+
+	calls = calls < MAX_TURN ? calls : MAX_TURN;
+	/* with more ranks than CPUs a call of few bytes may take time slices */
+	for (side = 0; side < SIDES && calls > 1; side++) {
+		us = turn(b, c, side, n, 1);
+		fit = us < TURN_US ? (unsigned int)(TURN_US / (us + 1)) + 1 : 1;
+		calls = calls < fit ? calls : fit;
+	}
+	return calls;
+}
+
 static void measure(struct bench *b, const struct coll *c, const struct options *opt,
 		    uint64_t bytes, double *medians)
 {
-	unsigned int calls = (unsigned int)(TURN_BYTES / bytes) + 1;
 	size_t n = bytes / sizeof(float) / (c->blocks ? b->size : 1);
 	double spent_us = 0, us;
+	unsigned int calls;
 	uint64_t i;
 	int side;
 
 	n = n ? n : 1;
-	calls = calls < MAX_TURN ? calls : MAX_TURN;
 	check(b, c, n);
+	calls = calls_of_turn(b, c, n, bytes);
 	/* all ranks have the same times, and stop together */
 	for (i = 0; i < opt->turns; i++) {
 		if (i >= MIN_TURNS && spent_us > (double)opt->budget_ms * 1000)
