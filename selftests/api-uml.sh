@@ -24,7 +24,7 @@ job() {
 	shift 2
 	n=$((n + 1))
 	[ "$device" != none ] || transport=local
-	name="$device, $ranks ranks: $(basename "$1")"
+	name="$device, $ranks ranks: ${*##*/}"
 	tools/lab/uml-run --timeout 200 --rdma "$device" --module build/kmod/uml/kmod/hcomm.ko \
 		--mem "$mem" --env HCOMM_TRANSPORT=$transport --cwd "$PWD" --log "$out/$n.dmesg" -- \
 		sh -c "$setup modprobe hcomm"' && build/bin/hcomm_run -n "$@"' job "$ranks" "$@" \
@@ -36,6 +36,18 @@ job() {
 		bad=1
 		tail -n 25 "$out/$n.log" | sed 's/^/# /'
 		echo "not ok $n - $name # status $rc"
+	fi
+}
+
+# expect TEXT: the last job printed it
+expect() {
+	local log=$out/$n.log
+	n=$((n + 1))
+	if grep -q "$1" "$log"; then
+		echo "ok $n - it says \"$1\""
+	else
+		bad=1
+		echo "not ok $n - it says \"$1\""
 	fi
 }
 
@@ -71,6 +83,14 @@ for device in rxe siw; do
 		[[ -x $t && $t != *_huge ]] || continue
 		job $device 3 "$t"
 	done
+	# enough calls of a kind that two algorithms are measured and one is settled on
+	for coll in allreduce reduce_scatter allgather alltoall; do
+		job $device 4 env HCOMM_DEBUG=1 HCOMM_PROBE=1 HCOMM_TUNE=1 \
+			build/bin/hcomm_perf $coll -b 64 -e 64K -f 32 -n 60 -w 1 -c 1
+		expect "probed: "
+		expect "tuned: ${coll/_/-}"
+	done
+	job $device 3 env HCOMM_PROBE=1 HCOMM_TUNE=1 build/selftests/lib/test_api_random
 	job $device 2 build/bin/hcomm_test
 	job $device 4 build/bin/hcomm_test
 done

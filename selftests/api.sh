@@ -58,6 +58,12 @@ on_two() {
 		>"$out/$n.log" 2>&1 || rc=$?
 	result $rc "$name" "$out/$((n)).log"
 }
+# expect TEXT: the last job printed it
+expect() {
+	local log=$out/$((n - 1)).log rc=0
+	grep -q "$1" "$log" || rc=$?
+	result $rc "it says \"$1\"" "$log"
+}
 
 on_one 2 "first program, one node" build/bin/first
 on_two 1 "first program, two nodes" build/bin/first
@@ -70,6 +76,16 @@ done
 on_one 1 "hcomm_test, one rank" build/bin/hcomm_test
 on_one 3 "hcomm_test, one node" build/bin/hcomm_test
 on_two 2 "hcomm_test, two nodes" build/bin/hcomm_test
+# Enough calls of a kind that two algorithms are measured and one is settled on.
+for coll in allreduce reduce_scatter allgather alltoall; do
+	on_two 2 "$coll with HCOMM_PROBE and HCOMM_TUNE, two nodes" \
+		env HCOMM_DEBUG=1 HCOMM_PROBE=1 HCOMM_TUNE=1 \
+		build/bin/hcomm_perf $coll -b 64 -e 64K -f 32 -n 60 -w 1 -c 1
+	expect "probed: "
+	expect "tuned: ${coll/_/-}"
+done
+on_two 2 "random calls with HCOMM_PROBE and HCOMM_TUNE, two nodes" \
+	env HCOMM_PROBE=1 HCOMM_TUNE=1 build/selftests/lib/test_api_random
 on_two 2 "training on two nodes" build/bin/train_digits "$data"
 on_two 1 "hcomm_perf checks its results" build/bin/hcomm_perf allreduce -b 8 -e 1M -f 16 -n 3 -w 1 -c 1
 
