@@ -17,33 +17,33 @@ eval "$(tools/lab/kernel.sh path uml)" || fail "no kernel"
 	make -s kmod KVER=uml KDIR="$BUILDDIR" KARGS="ARCH=$ARCH"
 } >"$out/build.log" 2>&1 || { cat "$out/build.log" >&2; fail "it does not build"; }
 
-n=0 bad=0 mem=1G setup=
+n=0 bad=0 mem=1G setup= last=
 # job DEVICE RANKS COMMAND...; DEVICE none: local links
 job() {
 	local device=$1 ranks=$2 rc=0 transport=rdma name skip
 	shift 2
 	n=$((n + 1))
+	last=$out/$n.log
 	[ "$device" != none ] || transport=local
 	name="$device, $ranks ranks: ${*##*/}"
 	tools/lab/uml-run --timeout 200 --rdma "$device" --module build/kmod/uml/kmod/hcomm.ko \
 		--mem "$mem" --env HCOMM_TRANSPORT=$transport --cwd "$PWD" --log "$out/$n.dmesg" -- \
 		sh -c "$setup modprobe hcomm"' && build/bin/hcomm_run -n "$@"' job "$ranks" "$@" \
-		>"$out/$n.log" 2>&1 </dev/null || rc=$?
-	skip=$(sed -n 's/^1\.\.0 # SKIP/ # SKIP/p' "$out/$n.log" | head -n 1)
+		>"$last" 2>&1 </dev/null || rc=$?
+	skip=$(sed -n 's/^1\.\.0 # SKIP/ # SKIP/p' "$last" | head -n 1)
 	if [ $rc -eq 0 ]; then
 		echo "ok $n - $name$skip"
 	else
 		bad=1
-		tail -n 25 "$out/$n.log" | sed 's/^/# /'
+		tail -n 25 "$last" | sed 's/^/# /'
 		echo "not ok $n - $name # status $rc"
 	fi
 }
 
 # expect TEXT: the last job printed it
 expect() {
-	local log=$out/$n.log
 	n=$((n + 1))
-	if grep -q "$1" "$log"; then
+	if grep -q "$1" "$last"; then
 		echo "ok $n - it says \"$1\""
 	else
 		bad=1

@@ -28,7 +28,7 @@ tools/lab/lab up --name "$lab" --nodes 2 --cpus 2 --mem 2G --kernel "$kind" \
 	fail "the nodes do not boot"
 }
 
-n=0 bad=0 port=7100
+n=0 bad=0 port=7100 last=
 result() {	# result STATUS NAME LOG
 	n=$((n + 1))
 	if [ "$1" -eq 0 ]; then
@@ -50,19 +50,20 @@ on_one() {
 on_two() {
 	local ranks=$1 name=$2 rc=0
 	shift 2
+	last=$out/$n.log
 	port=$((port + 1))
 	tools/lab/lab run --name "$lab" --all -q --timeout 400 --cwd "$PWD" \
 		--env HCOMM_SECRET=api-test -- \
 		bash -c 'build/bin/hcomm_run -n "$1" --node "$LAB_NODE/$LAB_NODES" \
 			--root "${LAB_ADDRS%% *}:$2" "${@:3}"' job "$ranks" "$port" "$@" \
-		>"$out/$n.log" 2>&1 || rc=$?
+		>"$last" 2>&1 || rc=$?
 	result $rc "$name" "$out/$((n)).log"
 }
-# expect TEXT: the last job printed it
+# expect TEXT: the last on_two printed it
 expect() {
-	local log=$out/$((n - 1)).log rc=0
-	grep -q "$1" "$log" || rc=$?
-	result $rc "it says \"$1\"" "$log"
+	local rc=0
+	grep -q "$1" "$last" || rc=$?
+	result $rc "it says \"$1\"" "$last"
 }
 
 on_one 2 "first program, one node" build/bin/first
