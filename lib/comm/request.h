@@ -103,8 +103,10 @@ hcommResult_t hcomm_request_number(struct hcomm_request *r,
 void hcomm_request_unnumber(struct hcomm_request *r, const struct hcomm_call_args *call,
 			    const struct hcomm_number *number);
 
-/* the plan and the buffers of a persistent request, which is cleared but for comm,
- * name and again; undone by hcomm_request_release() */
+/*
+ * The plan and the buffers of a persistent request, which is cleared but for comm, name
+ * and again; undone by hcomm_request_release().
+ */
 hcommResult_t hcomm_request_bind(struct hcomm_request *r);
 void hcomm_request_release(struct hcomm_request *r);
 
