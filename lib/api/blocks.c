@@ -63,10 +63,10 @@ static const uint64_t *array(const size_t *a)
 	return (const uint64_t *)a;
 }
 
-hcommResult_t hcomm_api_measure(const struct hcomm_coll_args *a, bool rooted,
-				bool sends_all, const struct hcomm_comm *comm,
-				struct hcomm_call_args *call,
-				struct hcomm_coll_sizes *sizes)
+hcommResult_t hcomm_coll_measure(const struct hcomm_coll_args *a, bool rooted,
+				 bool sends_all, const struct hcomm_comm *comm,
+				 struct hcomm_call_args *call,
+				 struct hcomm_coll_sizes *sizes)
 {
 	const struct hcomm_coll_blocks *b = sends_all ? &a->sent : &a->received;
 	bool has_counts = !rooted || call->root == comm->rank;
@@ -100,10 +100,10 @@ hcommResult_t hcomm_api_measure(const struct hcomm_coll_args *a, bool rooted,
 	return HCOMM_SUCCESS;
 }
 
-hcommResult_t hcomm_api_measure_both(const struct hcomm_coll_args *a,
-				     const struct hcomm_comm *comm,
-				     struct hcomm_call_args *call,
-				     struct hcomm_coll_sizes *sizes)
+hcommResult_t hcomm_coll_measure_both(const struct hcomm_coll_args *a,
+				      const struct hcomm_comm *comm,
+				      struct hcomm_call_args *call,
+				      struct hcomm_coll_sizes *sizes)
 {
 	/* in place, what is sent lies where what comes will */
 	bool in_place = a->send && a->send == a->recv;

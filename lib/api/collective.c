@@ -86,8 +86,8 @@ static hcommResult_t unequal_blocks(const struct kind *k, const struct hcomm_col
 				    struct hcomm_coll_sizes *sizes)
 {
 	if (k->sends_all && k->receives_all)
-		return hcomm_api_measure_both(a, comm, call, sizes);
-	return hcomm_api_measure(a, k->rooted, k->sends_all, comm, call, sizes);
+		return hcomm_coll_measure_both(a, comm, call, sizes);
+	return hcomm_coll_measure(a, k->rooted, k->sends_all, comm, call, sizes);
 }
 
 /* is the input where the output goes? */

@@ -45,6 +45,7 @@ struct hcomm_coll_args {
 	struct hcomm_coll_blocks received;
 };
 
+/* check it, and make it in one of the forms of enum hcomm_form */
 hcommResult_t hcomm_coll_run(struct hcomm_coll_args args, hcommComm_t comm);
 hcommResult_t hcomm_coll_start(struct hcomm_coll_args args, hcommComm_t comm,
 			       hcommRequest_t *req);
@@ -66,7 +67,7 @@ struct hcomm_coll_sizes {
 };
 
 /**
- * hcomm_api_measure - look at the blocks of a V form that has one array of counts
+ * hcomm_coll_measure - look at the blocks of a V form that has one array of counts
  * @a: what the caller said
  * @rooted: only the root has counts
  * @sends_all: they are of what is sent, else of what is received
@@ -74,15 +75,15 @@ struct hcomm_coll_sizes {
  * @call: name, dtype and root are set; gets counts
  * @sizes: out
  */
-hcommResult_t hcomm_api_measure(const struct hcomm_coll_args *a, bool rooted,
-				bool sends_all, const struct hcomm_comm *comm,
-				struct hcomm_call_args *call,
-				struct hcomm_coll_sizes *sizes);
+hcommResult_t hcomm_coll_measure(const struct hcomm_coll_args *a, bool rooted,
+				 bool sends_all, const struct hcomm_comm *comm,
+				 struct hcomm_call_args *call,
+				 struct hcomm_coll_sizes *sizes);
 
 /* the same of an AlltoAllV, which has two */
-hcommResult_t hcomm_api_measure_both(const struct hcomm_coll_args *a,
-				     const struct hcomm_comm *comm,
-				     struct hcomm_call_args *call,
-				     struct hcomm_coll_sizes *sizes);
+hcommResult_t hcomm_coll_measure_both(const struct hcomm_coll_args *a,
+				      const struct hcomm_comm *comm,
+				      struct hcomm_call_args *call,
+				      struct hcomm_coll_sizes *sizes);
 
 #endif /* HCOMM_COLLECTIVE_H */
