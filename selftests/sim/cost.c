@@ -336,6 +336,7 @@ static void advance(struct cost *c, u32 i, u64 now)
 {
 	struct step *s = &c->steps[i];
 	u32 may = s->left ? 0 : s->chunks, k, chunk;
+	u64 len;
 
 	for (k = s->deps; k < s->deps + s->ndeps; k++)
 		may = min(may, c->steps[c->deps[k] & ~STREAM].done);
@@ -350,7 +351,9 @@ static void advance(struct cost *c, u32 i, u64 now)
 			chunk_done(c, i, now);
 			break;
 		case HCOMM_STEP_SEND:
-			push(c, SENT, i, chunk, work(c, s->rank, now, 0, 0));
+			len = s->eager && c->cfg->eager_copy ? s->len : 0;
+			push(c, SENT, i, chunk,
+			     work(c, s->rank, now, len, len ? c->cfg->copy_rate : 0));
 			break;
 		case HCOMM_STEP_RECV:
 		case HCOMM_STEP_RECV_REDUCE:

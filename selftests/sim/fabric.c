@@ -137,6 +137,8 @@ static int sim_send(struct hcomm_elink *l, const struct hcomm_msg *msg,
 		return -EAGAIN;
 	if (bytes > sim->cfg.par.eager_size)
 		sim_die(sim, "rank %u sends %u bytes eagerly", end->rank->rank, bytes);
+	if (sim->cfg.eager_copy)
+		l->engine->ops->account(l->engine, HCOMM_WORK_COPY, bytes);
 	p = malloc(sizeof(*p) + HCOMM_WIRE_HDR_SIZE + HCOMM_WIRE_FAULT_SIZE + bytes);
 	if (!p)
 		sim_die(sim, "out of memory");

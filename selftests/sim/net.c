@@ -25,7 +25,9 @@ bool net_init(struct net *net, const struct net_cfg *cfg, u32 nnodes)
 	net->uplinks = max(net->group / cfg->taper, 1u);
 	net->tx = calloc(nnodes, sizeof(u64));
 	net->rx = calloc(nnodes, sizeof(u64));
-	if (!net->tx || !net->rx)
+	net->tx_packet = calloc(nnodes, sizeof(u64));
+	net->rx_packet = calloc(nnodes, sizeof(u64));
+	if (!net->tx || !net->rx || !net->tx_packet || !net->rx_packet)
 		return false;
 	if (cfg->kind == NET_FLAT)
 		return true;
@@ -40,6 +42,8 @@ void net_exit(struct net *net)
 {
 	free(net->tx);
 	free(net->rx);
+	free(net->tx_packet);
+	free(net->rx_packet);
 	free(net->up);
 	free(net->down);
 	*net = (struct net){};
@@ -60,12 +64,32 @@ static u64 take(u64 *busy, u64 t, u64 ns)
 	return t;
 }
 
+/*
+ * Adapters and switches take turns among connections packet by packet, so what is one
+ * packet waits for other such ones, not for all of the large messages before it.  These
+ * wait for it.
+ */
+static u64 transmit_packet(struct net *net, u32 src, u32 dst, u64 now, u64 out, u64 in)
+{
+	u64 t = take(&net->tx_packet[src], now, out) + net->cfg.latency;
+
+	if (net->cfg.kind != NET_FLAT && src / net->group != dst / net->group)
+		t += net->cfg.group_latency;
+	take(&net->tx[src], now, out);
+	take(&net->rx[dst], t, in);
+	t = max(t, net->rx_packet[dst]) + max(out, in);
+	net->rx_packet[dst] = t;
+	return t;
+}
+
 u64 net_transmit(struct net *net, u32 src, u32 dst, u64 now, u64 bytes)
 {
 	u64 out = link_time(net, src, bytes), in = link_time(net, dst, bytes);
 	u64 between = bytes * 1000 / net->cfg.bandwidth, ns = max(out, in), t;
 	u64 g = src / net->group, h = dst / net->group, way;
 
+	if (bytes <= net->cfg.packet)
+		return transmit_packet(net, src, dst, now, out, in);
 	t = take(&net->tx[src], now, out);
 	if (net->cfg.kind != NET_FLAT && g != h) {
 		if (net->cfg.kind == NET_FAT_TREE) {

@@ -28,6 +28,9 @@ enum net_kind {
 	NET_KINDS,
 };
 
+/* Bytes of a packet: 4 KiB of data behind some headers. */
+#define NET_PACKET	4352u
+
 /**
  * struct net_cfg - a network
  * @kind: enum net_kind
@@ -37,6 +40,8 @@ enum net_kind {
  * @latency: ns between nodes of a group
  * @group_latency: ns more between groups
  * @bandwidth: of a node and of a link, MB/s
+ * @packet: bytes of the longest message that is one packet; 0: a message of any length
+ *	waits for all that was sent before it
  * @slow_node: node whose links are @slow_factor times slower, ~0: none
  * @slow_factor: see above
  */
@@ -47,6 +52,7 @@ struct net_cfg {
 	u64 latency;
 	u64 group_latency;
 	u64 bandwidth;
+	u32 packet;
 	u32 slow_node;
 	u32 slow_factor;
 };
@@ -60,6 +66,8 @@ struct net_cfg {
  * @uplinks: links up of a group
  * @tx: by node: busy until then
  * @rx: by node
+ * @tx_packet: by node: busy with messages of one packet until then
+ * @rx_packet: by node
  * @up: by group and link up, or by pair of groups
  * @down: by group and link down
  */
@@ -71,6 +79,8 @@ struct net {
 	u32 uplinks;
 	u64 *tx;
 	u64 *rx;
+	u64 *tx_packet;
+	u64 *rx_packet;
 	u64 *up;
 	u64 *down;
 };

@@ -287,6 +287,8 @@ static const struct option_desc options[] = {
 	    set_number, FIELD(cfg.net.taper), 1, HCOMM_MAX_RANKS),
 	OPT("group-latency", "NS", "more between groups (1000)",
 	    set_number, FIELD(cfg.net.group_latency), 0, NS_MAX),
+	OPT("packet", "BYTES", "longest message that waits for no longer one, 0: all wait (4352)",
+	    set_number, FIELD(cfg.net.packet), 0, U32_MAX),
 	OPT("reorder", "NS", "longest extra delay of anything (0)",
 	    set_reorder, FIELD(cfg.reorder), 0, NS_MAX),
 	OPT("eagain", "P", "how often a send finds no room, 0 to 1 (0)",
@@ -400,6 +402,7 @@ void options_parse(struct sim_options *o, int argc, char **argv)
 		.first = 1, .last = 1,
 	};
 	sim_cfg_default(&o->cfg);
+	sim_cfg_real(&o->cfg);
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
 		if (!options[i].name)
 			continue;

@@ -87,6 +87,8 @@ add plans-small --ranks 256 --algo recursive-doubling --count 64 --agree 8
 add plans-tree --ranks 200 --ranks-per-node 4 --coll broadcast --algo double-tree \
 	--count 500000 --agree 8
 add plans-nodes --ranks 96 --ranks-per-node 8 --coll allgather --count 10003 --agree 8
+# A grant that waited for all data before it would take six times as long.
+add plans-direct --ranks 64 --algo direct --agree 35
 add plans-fat-tree --ranks 128 --fabric fat-tree --taper 4 --algo halving-doubling \
 	--count 1000000 --agree 25
 add plans-65536 --cost --ranks 65536 --algo recursive-doubling --count 65536

@@ -107,6 +107,12 @@ void sim_cfg_default(struct sim_cfg *cfg)
 	};
 }
 
+void sim_cfg_real(struct sim_cfg *cfg)
+{
+	cfg->net.packet = NET_PACKET;
+	cfg->eager_copy = true;
+}
+
 struct sim *sim_new(const struct sim_cfg *cfg)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));

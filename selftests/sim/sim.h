@@ -38,6 +38,7 @@ struct sim_run;
  * @copy_rate: of a rank's CPU, MB/s
  * @reduce_rate: of a rank's CPU, MB/s
  * @event_cost: CPU time of one event, ns
+ * @eager_copy: the sender of an eager message copies it
  * @reorder: longest extra delay, ns
  * @reorder_permille: how often it happens
  * @eagain_permille: how often send and write have no room
@@ -69,6 +70,7 @@ struct sim_cfg {
 	u64 copy_rate;
 	u64 reduce_rate;
 	u64 event_cost;
+	bool eager_copy;
 	u64 reorder;
 	u32 reorder_permille;
 	u32 eagain_permille;
@@ -92,6 +94,8 @@ struct sim_cfg {
 };
 
 void sim_cfg_default(struct sim_cfg *cfg);
+/* Nearer to machines; the seeds of random simulations were chosen without it. */
+void sim_cfg_real(struct sim_cfg *cfg);
 
 /**
  * struct sim_mem - memory of one rank, in pieces with guards around each

@@ -16,22 +16,31 @@ static u64 rate(double bytes_per_second)
 	return mb < 1 ? 1 : (u64)mb;
 }
 
+/*
+ * Of what a message costs its receiver, messages that come together share one half,
+ * the wake-up; the other half is the CPU's for each of them.
+ */
+static u64 delay(const struct hcomm_link_model *l)
+{
+	return (u64)((l->latency + l->overhead / 2) * 1e9);
+}
+
 static void configure(struct sim_cfg *cfg, const struct hcomm_model *m,
 		      const struct hcomm_limits *lim, u32 nranks, u32 ranks_per_node)
 {
 	sim_cfg_default(cfg);
+	sim_cfg_real(cfg);
 	cfg->nranks = nranks;
 	cfg->ranks_per_node = ranks_per_node;
 	cfg->par.chunk_size = lim->chunk_size;
 	cfg->par.eager_size = lim->eager_size;
 	cfg->par.window = lim->window;
 	cfg->par.max_runs = 1;
-	cfg->net.latency = (u64)(m->link[HCOMM_LINK_NODE].latency * 1e9);
-	cfg->local_latency = (u64)(m->link[HCOMM_LINK_LOCAL].latency * 1e9);
+	cfg->net.latency = delay(&m->link[HCOMM_LINK_NODE]);
+	cfg->local_latency = delay(&m->link[HCOMM_LINK_LOCAL]);
 	cfg->net.bandwidth = rate(m->link[HCOMM_LINK_NODE].bandwidth);
 	cfg->copy_rate = rate(m->copy_rate);
 	cfg->reduce_rate = rate(m->reduce_rate);
-	/* a message is taken in by one event and acted upon in another */
 	cfg->event_cost = (u64)(m->link[HCOMM_LINK_LOCAL].overhead * 1e9 / 2);
 }
 
