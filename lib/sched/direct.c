@@ -5,9 +5,11 @@
  * G. Bosilca, G. E. Fagg, E. Gabriel, J. J. Dongarra: Performance analysis of MPI
  * collective operations, Cluster Computing 10, 2007).
  *
- * One message of latency, for small data and few ranks.  Reductions are made at
- * each rank in the order of ranks, so all get the same bits.
+ * One message of latency, for small data and few ranks.  Reductions are made in the
+ * order of ranks where all must get the same bits; a ReduceScatter without fixed order
+ * begins at each rank with its own block.
  */
+#include "blocks.h"
 #include "builders.h"
 #include "fold.h"
 
@@ -42,6 +44,7 @@ static void reduce_scatter(struct hcomm_plan *plan,
 {
 	uint32_t n = args->nranks, r = args->rank, i, q;
 	struct hcomm_fold f = { .n = n, .me = r, .same = args->in_place };
+	struct hcomm_blk own;
 	uint64_t off, len;
 
 	for (i = 1; i < n; i++) {
@@ -53,8 +56,14 @@ static void reduce_scatter(struct hcomm_plan *plan,
 	f.len = hcomm_block(args, r, &off);
 	f.in = hcomm_input(args, off);
 	f.out = hcomm_output(args->in_place ? off : 0);
-	if (f.len)
+	if (f.len && args->fixed_order) {
 		hcomm_fold_emit(plan, &f);
+		return;
+	}
+	/* one below first, so that not all wait for rank 0, then for rank 1, ... */
+	own = hcomm_blk(f.len, f.in, f.out);
+	for (i = 1; i < n; i++)
+		hcomm_blk_reduce(plan, &own, hcomm_ring_sub(r, i, n));
 }
 
 static void allgather(struct hcomm_plan *plan, const struct hcomm_sched_args *args)
