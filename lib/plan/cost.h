@@ -135,6 +135,13 @@ static inline double cpu_busy(const struct hcomm_cost *c, struct hcomm_hop h,
 	       b * byte_work(c, h, b, reduce);
 }
 
+/* what one of many small messages is to its receiver: they are taken in together */
+static inline double taken_in(const struct hcomm_cost *c, struct hcomm_hop h, double b,
+			      bool reduce)
+{
+	return hop_link(c, h)->overhead / 2 + b * byte_work(c, h, b, reduce);
+}
+
 /*
  * What a large message adds to a whole schedule: the first one waits for its
  * grant, and the last sender for the news that it may end.
@@ -190,5 +197,7 @@ double hcomm_cost_slices(const struct hcomm_cost *c, double part);
 double hcomm_cost_next(struct hcomm_cost *c, double b, bool reduce);
 double hcomm_cost_stride(struct hcomm_cost *c, struct hcomm_hop h, double count,
 			 double block, bool reduce);
+/* blocks of the round of stride 2^k among n, see nonuniform_ring.c */
+double hcomm_stride_blocks(double n, uint32_t k);
 
 #endif /* HCOMM_PLAN_COST_H */

@@ -7,6 +7,18 @@ static bool is_pow2(const struct hcomm_cost *c)
 	return c->s->nranks == 1u << c->s->levels;
 }
 
+/*
+ * The hop of round k, 2^k ranks further, on the longest way of news.  Where nodes have
+ * consecutive ranks, the rounds within the size of a node leave one only once: the sum
+ * of their distances is below it.
+ */
+static struct hcomm_hop hop_on_way(const struct hcomm_cost *c, uint32_t k)
+{
+	if (k && c->s->in_order && c->s->nnodes > 1 && 1u << k < c->s->min_local)
+		return (struct hcomm_hop){ HCOMM_LINK_LOCAL, 1 };
+	return c->s->shift[k];
+}
+
 /* ALLGATHER: round k exchanges 2^k blocks; folded ranks give one and get all */
 static double doubling_blocks(struct hcomm_cost *c, uint32_t rounds)
 {
@@ -25,6 +37,29 @@ static double doubling_blocks(struct hcomm_cost *c, uint32_t rounds)
 }
 
 /*
+ * SCAN, EXSCAN: in round k to the rank 2^k above; EXSCAN at last one up.  No rank's
+ * way has more hops between nodes than there are nodes below it.
+ */
+static double doubling_scan(struct hcomm_cost *c, double first)
+{
+	double time = 0, work = 0;
+	uint32_t k;
+
+	for (k = 0; k < c->s->levels; k++) {
+		struct hcomm_hop h = hop_on_way(c, k);
+
+		time += message(c, h, first, true, k == 0);
+		work += busy(c, h, first, true);
+	}
+	if (c->call->coll == HCOMM_COLL_EXSCAN) {
+		time += message(c, c->s->next, first, false, false);
+		work += busy(c, c->s->next, first, false);
+	}
+	return time + (hcomm_pieces(c->v, first ? first : 1) - 1) * work +
+	       ends(c, c->s->leader, c->v);
+}
+
+/*
  * sum over rounds k of T(v) at distance 2^k; chunks of a round follow those of
  * the one before, so of more than one chunk only the first takes its time and the
  * others the work of all rounds.  Ranks beyond a power of two fold first: a round
@@ -37,8 +72,10 @@ double hcomm_cost_recursive_doubling(struct hcomm_cost *c)
 
 	if (c->call->coll == HCOMM_COLL_ALLGATHER)
 		return doubling_blocks(c, rounds);
-
 	note_message(c, c->v);
+	if (c->call->coll != HCOMM_COLL_ALLREDUCE)
+		return doubling_scan(c, first);
+
 	for (k = 0; k < rounds; k++) {
 		time += message(c, c->s->flip[k], first, true, k == 0);
 		work += busy(c, c->s->flip[k], first, true);
@@ -61,7 +98,7 @@ double hcomm_cost_dissemination(struct hcomm_cost *c)
 	uint32_t k;
 
 	for (k = 0; k < c->s->levels; k++)
-		time += message(c, c->s->shift[k], 0, false, true);
+		time += message(c, hop_on_way(c, k), 0, false, true);
 	return time;
 }
 
@@ -104,6 +141,12 @@ double hcomm_cost_halving_doubling(struct hcomm_cost *c)
 	return time + ends(c, c->s->leader, v / 2);
 }
 
+/* what goes round the end of the numbering is two messages in most rounds */
+static double wrapped(const struct hcomm_cost *c, uint32_t k)
+{
+	return hop_link(c, c->s->shift[k])->overhead / 2;
+}
+
 /*
  * ALLGATHER: round k hands on 2^k blocks (the last one the rest); ALLTOALL: each
  * round half of all blocks, packed before and unpacked after; then all is put in
@@ -118,7 +161,7 @@ double hcomm_cost_bruck(struct hcomm_cost *c)
 		n = c->call->coll == HCOMM_COLL_ALLTOALL ? c->n / 2 :
 		    hcomm_min(blocks, left);
 		left -= n;
-		time += message(c, c->s->shift[k], n * c->v, false, k == 0);
+		time += message(c, c->s->shift[k], n * c->v, false, k == 0) + wrapped(c, k);
 		if (c->call->coll == HCOMM_COLL_ALLTOALL)
 			time += n * c->v / c->m->copy_rate;
 	}
@@ -146,10 +189,18 @@ double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c)
 			continue;
 		for (k = c->s->levels; k-- > 0;) {
 			part /= 2;
-			time += message(c, c->s->shift[k], part, reduce, !reduce);
+			time += message(c, c->s->shift[k], part, reduce, !reduce) +
+				wrapped(c, k);
 		}
 	}
 	return time + ends(c, c->s->leader, v / 2);
+}
+
+double hcomm_stride_blocks(double n, uint32_t k)
+{
+	uint64_t stride = 1ull << k;
+
+	return (double)(((uint64_t)n - 1 + stride) / (2 * stride));
 }
 
 /* blocks over one hop, one behind the other */
@@ -185,7 +236,7 @@ double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
 			continue;
 		for (k = 0; k < c->s->levels; k++)
 			time += hcomm_cost_stride(c, c->s->shift[k],
-						  c->n / (double)(2u << k), block, reduce);
+						  hcomm_stride_blocks(c->n, k), block, reduce);
 	}
 	return time + ends(c, c->s->leader, block);
 }
@@ -193,7 +244,7 @@ double hcomm_cost_nonuniform_ring(struct hcomm_cost *c)
 /* halves of v scattered down a binomial tree, then v/n round a ring */
 double hcomm_cost_scatter_allgather(struct hcomm_cost *c)
 {
-	double part = c->v, time = 0;
+	double part = c->v, time = 0, own;
 	uint32_t k;
 
 	note_message(c, c->v / 2);
@@ -203,7 +254,15 @@ double hcomm_cost_scatter_allgather(struct hcomm_cost *c)
 		part /= 2;
 		time += message(c, h, part, false, true);
 	}
-	return time + (c->n - 1) * hcomm_max(hcomm_cost_next(c, c->v / c->n, false),
-					     busy(c, c->s->next, c->v / c->n, false)) +
-	       ends(c, c->s->leader, c->v / 2);
+	time += (c->n - 1) * hcomm_max(hcomm_cost_next(c, c->v / c->n, false),
+				       busy(c, c->s->next, c->v / c->n, false)) +
+		ends(c, c->s->leader, c->v / 2);
+	/* the root copies its own when it has sent all */
+	if (c->s->nnodes > 1)
+		own = 2 * c->v * (c->n - 1) / c->n * wire(c, c->s->leader) +
+		      message(c, c->s->leader, 0, false, false);
+	else
+		own = message(c, c->s->leader, c->v / 2, false, true) +
+		      hcomm_cost_next(c, c->v / c->n, false);
+	return hcomm_max(time, own + c->v / c->m->copy_rate);
 }

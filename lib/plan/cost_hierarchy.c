@@ -88,26 +88,44 @@ static double trees(struct hcomm_cost *c)
 	return time;
 }
 
+/* as hcomm_build_hierarchical_allreduce() */
+#define MAX_SLICES	8
+
+/* chunks of a rank's part of all data at which half of what can overlap does */
+#define HALF_OVERLAP	8
+
 /*
- * ALLREDUCE: at each level rings of growing stride over parts that the levels
- * below left, there and back; all ranks of a node are at the levels above it.
+ * ALLREDUCE: at each level rings of growing stride over parts that the levels below
+ * left, there and back; all ranks of a node are at the levels above it.  Of several
+ * slices, those after the first one take the time of the busiest level, or of a CPU at
+ * all levels.  As simulated, a part that has few chunks does not overlap so well.
  */
 static double allreduce(struct hcomm_cost *c)
 {
+	double own = c->v / c->s->max_local / c->lim->chunk_size;
+	double slices = hcomm_max(1, hcomm_min(MAX_SLICES, own));
+	double part = c->v, time = 0, most = 0, cpu = 0, n;
 	struct levels l = levels_of(c, true);
-	double part = c->v, time = 0, n;
 	uint32_t i, k;
 
 	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
+		double level = 0;
+
 		n = l.size[i];
 		part /= n;
 		for (k = 0; k < log2_up(n); k++) {
-			double count = n / (double)(2ull << k);
+			double count = hcomm_stride_blocks(n, k);
 
-			time += hcomm_cost_stride(c, l.hop[i], count, part, true) +
-				hcomm_cost_stride(c, l.hop[i], count, part, false);
+			level += hcomm_cost_stride(c, l.hop[i], count, part, true) +
+				 hcomm_cost_stride(c, l.hop[i], count, part, false);
+			cpu += count * (cpu_busy(c, l.hop[i], part, true) +
+					cpu_busy(c, l.hop[i], part, false));
 		}
+		time += level;
+		most = hcomm_max(most, level);
 	}
+	most = hcomm_max(most, cpu);
+	time -= (1 - 1 / slices) * (time - hcomm_min(time, most)) * own / (own + HALF_OVERLAP);
 	return time + ends(c, c->s->leader, part);
 }
 

@@ -10,11 +10,51 @@
  * one at a time while others wait for a message.
  */
 #define CROWD	1.6
+#define CROWD_AT_ONCE	1.2
+
+/* the same of large messages at once; few nodes have less choice */
+static double crowd(const struct hcomm_cost *c)
+{
+	return c->s->max_local > 1 ? 2.05 - 1.6 / c->s->nnodes : 2;
+}
+
+/* bytes of an eager message in front of its data */
+#define HEADER	64
+
+/*
+ * Small messages, of everybody to everybody at once: a rank sends all before it
+ * takes in any.
+ */
+static double small_at_once(struct hcomm_cost *c, bool reduce)
+{
+	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 }, far = c->s->all;
+	double p = c->s->max_local, peers = c->n - p, copy = 1 / c->m->copy_rate, out, in;
+	bool scan = c->call->coll == HCOMM_COLL_SCAN || c->call->coll == HCOMM_COLL_EXSCAN;
+
+	out = (c->n - 1) * c->v * copy;
+	/* who gives most in a scan takes in nothing */
+	if (scan)
+		out /= c->n - 1;
+	if (peers)
+		out = hcomm_max(out, CROWD_AT_ONCE * peers * (c->v + HEADER) * wire(c, far));
+	in = (p - 1) * taken_in(c, local, c->v, reduce);
+	if (peers)
+		in += peers * taken_in(c, far, c->v, reduce);
+	return hop_link(c, far)->latency + hop_link(c, far)->overhead / 2 + out + in +
+	       (reduce ? 0 : c->v * copy);
+}
+
+/* in the order of ranks, as all must get the same bits */
+static bool same_order(const struct hcomm_cost *c)
+{
+	return c->call->coll != HCOMM_COLL_REDUCE_SCATTER;
+}
 
 /*
  * Everybody with everybody at once: L + (n - 1) times the work of a message, as
  * each rank takes them in one by one.  Over a network, what is to be reduced is
- * granted one after the other, too, so then each takes its whole time.
+ * granted one after the other, too, so then each takes its whole time; and where
+ * all ranks turn to the same ones at a time, these are in demand.
  */
 double hcomm_cost_direct(struct hcomm_cost *c)
 {
@@ -25,21 +65,21 @@ double hcomm_cost_direct(struct hcomm_cost *c)
 	if (c->n - 1 > HCOMM_MAX_PEERS)
 		return -1;
 	note_message(c, c->v);
-	/* the end of the last one is no more in the way */
-	cpu = (p - 1) * cpu_busy(c, local, c->v, reduce);
-	/* what comes together, faster than it is taken in, is taken in together */
 	if (is_eager(c, c->v))
-		cpu -= (c->n - 2) * hcomm_max(0, hop_link(c, far)->overhead / 2 -
-						 c->v * wire(c, far));
-	if (p > 1 && !is_eager(c, c->v))
-		cpu -= hop_link(c, local)->overhead / 2;
+		return small_at_once(c, reduce);
+	/* what comes together is taken in together */
+	cpu = (p - 1) * (cpu_busy(c, local, c->v, reduce) -
+			 hop_link(c, local)->overhead / 2);
 	if (!reduce)
 		cpu += c->v / c->m->copy_rate;
 	if (peers) {
 		cpu += peers * cpu_busy(c, far, c->v, reduce);
-		net = CROWD * peers * c->v * wire(c, far);
-		if (reduce && !is_eager(c, c->v))
+		net = (reduce ? CROWD_AT_ONCE : crowd(c)) * peers * c->v * wire(c, far);
+		if (reduce)
 			chain = peers * message(c, far, c->v, true, false);
+		if (reduce && same_order(c))
+			chain += peers * (1 - 2 / c->n) *
+				 c->v * (wire(c, far) + byte_work(c, far, c->v, true));
 	}
 	return hop_link(c, peers ? far : local)->latency +
 	       hcomm_max(chain, hcomm_max(cpu, net)) + ends(c, far, c->v);
@@ -56,14 +96,19 @@ static double rounds(struct hcomm_cost *c, double b, bool reduce)
 	double near = c->s->max_local - 1, away = c->n - 1 - near, time = 0, one;
 
 	note_message(c, b);
-	if (is_eager(c, b))
-		return hop_link(c, far)->latency + near * cpu_busy(c, local, b, reduce) +
-		       away * hcomm_max(cpu_busy(c, far, b, reduce),
-					CROWD * b * wire(c, far));
+	if (is_eager(c, b)) {
+		double copy = b / c->m->copy_rate;
+
+		one = away * hcomm_max(taken_in(c, far, b, reduce) + copy,
+				       CROWD * (b + HEADER) * wire(c, far));
+		return hop_link(c, far)->latency + hop_link(c, far)->overhead / 2 + one +
+		       near * (taken_in(c, local, b, reduce) + copy);
+	}
 	if (near) {
 		one = message(c, local, b, reduce, true);
 		time += hcomm_max(one, near * hcomm_max(one / AHEAD,
-							busy(c, local, b, reduce)));
+							busy(c, local, b, reduce) +
+							hop_link(c, local)->overhead / 2));
 	}
 	if (away) {
 		one = message(c, far, b, reduce, false);
@@ -98,18 +143,32 @@ double hcomm_cost_star(struct hcomm_cost *c)
 	uint32_t coll = c->call->coll;
 	bool out = coll == HCOMM_COLL_BROADCAST || coll == HCOMM_COLL_SCATTER;
 	bool reduce = coll == HCOMM_COLL_REDUCE;
+	double chunk = hcomm_min(c->v, c->lim->chunk_size);
 
 	if (c->n - 1 > HCOMM_MAX_PEERS)
 		return -1;
 	note_message(c, c->v);
 	net = away * c->v * wire(c, far);
 	if (out) {
-		cpu = is_eager(c, c->v) ? 0 :
+		cpu = is_eager(c, c->v) ? (c->n - 2) * c->v / c->m->copy_rate :
 		      (c->n - 1) * hop_link(c, far)->overhead / 2;
-		time = message(c, far, c->v, false, true) - c->v * wire(c, far);
-		return time + hcomm_max(cpu, net) + c->v / c->m->copy_rate +
-		       ends(c, far, c->v);
+		time = message(c, far, c->v, false, true) - c->v * wire(c, far) +
+		       hcomm_max(cpu, net) + ends(c, far, c->v);
+		if (is_eager(c, c->v))
+			return time + c->v / c->m->copy_rate;
+		/* the root's own copy follows its last message chunk by chunk */
+		if (away)
+			net -= (c->v - chunk) * wire(c, far);
+		return hcomm_max(time, hcomm_max(cpu, net) + c->v / c->m->copy_rate +
+				       message(c, far, away ? 0 : chunk, false, false) +
+				       ends(c, far, c->v));
 	}
+	if (is_eager(c, c->v))
+		return hop_link(c, far)->latency + hop_link(c, far)->overhead / 2 +
+		       c->v / c->m->copy_rate + near * taken_in(c, local, c->v, reduce) +
+		       away * (taken_in(c, far, c->v, reduce) +
+			       hop_link(c, far)->overhead / 2) +
+		       (reduce ? 0 : c->v / c->m->copy_rate);
 	cpu = near * cpu_busy(c, local, c->v, reduce) +
 	      away * cpu_busy(c, far, c->v, reduce);
 	if (reduce && away && !is_eager(c, c->v))

@@ -131,5 +131,11 @@ double hcomm_cost_pipeline(struct hcomm_cost *c)
 
 	if (time > 0 && c->call->coll == HCOMM_COLL_ALLREDUCE)
 		time += chain(c, false);
+	/* the root of a broadcast copies its own behind what it sends */
+	if (time > 0 && c->call->coll == HCOMM_COLL_BROADCAST)
+		time = hcomm_max(time, hcomm_cost_next(c, c->v / hcomm_cost_slices(c, c->v),
+						       false) +
+				       c->v / c->m->copy_rate +
+				       ends(c, c->s->next, c->v));
 	return time;
 }

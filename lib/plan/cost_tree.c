@@ -25,12 +25,14 @@ double hcomm_cost_slices(const struct hcomm_cost *c, double part)
  * @children: of the busiest rank in one tree
  * @root_children: of the root, in one tree
  * @in: messages that the busiest rank gets on the way down per slice
+ * @wire: of the root's adapter in all trees, seconds per byte of a slice
  */
 struct tree {
 	double parts;
 	double children;
 	double root_children;
 	double in;
+	double wire;
 };
 
 /* level k of a tree: mostly pairs that differ in bit k, some round a corner */
@@ -89,7 +91,7 @@ static double own_copy(struct hcomm_cost *c, const struct tree *t, double slice,
 		       double count)
 {
 	struct hcomm_hop h = level(c, c->s->levels - 1, false);
-	double out = count * t->parts * t->root_children * slice * wire(c, h);
+	double out = count * slice * t->wire;
 
 	if (is_eager(c, slice))
 		return c->v / c->m->copy_rate;
@@ -121,8 +123,8 @@ static double tree_time(struct hcomm_cost *c, const struct tree *t, uint32_t low
 		return -1;
 	note_message(c, slice);
 	for (k = low; k < c->s->levels; k++) {
-		double kids = corners ? t->children :
-			      k + 1 < c->s->levels ? 1 : t->root_children;
+		double kids = k + 1 == c->s->levels ? t->root_children :
+			      corners ? t->children : 1;
 
 		for (i = 0; i <= corners; i++) {
 			struct hcomm_hop h = level(c, k, i);
@@ -148,16 +150,30 @@ static double tree_time(struct hcomm_cost *c, const struct tree *t, uint32_t low
 /* one tree; its root has a child per level, the deepest leaf log2(n) parents */
 double hcomm_cost_binomial(struct hcomm_cost *c)
 {
-	struct tree t = { 1, c->s->levels, c->s->levels, 1 };
+	struct tree t = { 1, c->s->levels, c->s->levels, 1, 0 };
+	double slice = c->v / hcomm_cost_slices(c, c->v), root = 0, time;
+	uint32_t k, low;
 
-	return tree_time(c, &t, c->s->nranks != 1u << c->s->levels &&
-			 c->s->levels > 1, false);
+	for (k = 0; k < c->s->levels; k++) {
+		struct hcomm_hop h = level(c, k, false);
+
+		t.wire += wire(c, h);
+		root += message(c, h, slice, true, h.cls == HCOMM_LINK_LOCAL);
+	}
+	low = c->s->nranks != 1u << c->s->levels && c->s->levels > 1;
+	time = tree_time(c, &t, low, false);
+	/* the root takes its children's in one after the other, however deep these are */
+	if (c->call->coll == HCOMM_COLL_REDUCE && !is_eager(c, slice))
+		time = hcomm_max(time, root + hop_link(c, c->s->leader)->latency);
+	return time;
 }
 
 /* two trees of half the data each; every rank has two children in one of them */
 double hcomm_cost_double_tree(struct hcomm_cost *c)
 {
-	struct tree t = { 2, c->s->nranks > 3 ? 2 : 1, 1, 2 };
+	struct tree t = { 2, c->s->nranks > 3 ? 2 : 1, 1, 2, 0 };
+
+	t.wire = 2 * wire(c, level(c, c->s->levels - 1, false));
 
 	return tree_time(c, &t, 0, true);
 }
@@ -196,8 +212,12 @@ static double subtrees(struct hcomm_cost *c, uint32_t radix)
 	more = hcomm_max(b * wire(c, far), sent * hop_link(c, far)->overhead);
 	if (!out)
 		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
+	time = hcomm_max(time, more) + ends(c, far, most);
+	/* on one node, others take theirs while the root copies its own */
+	if (out && far.cls == HCOMM_LINK_LOCAL && !is_eager(c, most))
+		return hcomm_max(time, c->v / c->m->copy_rate);
 	/* the receiver of a subtree hands on what is not its own */
-	return hcomm_max(time, more) + c->v / c->m->copy_rate + ends(c, far, most);
+	return time + c->v / c->m->copy_rate;
 }
 
 /*
@@ -209,7 +229,7 @@ double hcomm_cost_knomial(struct hcomm_cost *c)
 	uint32_t radix = c->cand->radix ? c->cand->radix : 4, k = 0, i;
 	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
 	bool down = c->call->coll != HCOMM_COLL_REDUCE;
-	double span = 1, levels = 0, time = 0, count, slice;
+	double span = 1, levels = 0, time = 0, out = 0, count, slice;
 	struct tree t;
 
 	if (c->call->coll == HCOMM_COLL_GATHER || c->call->coll == HCOMM_COLL_SCATTER)
@@ -234,8 +254,9 @@ double hcomm_cost_knomial(struct hcomm_cost *c)
 		while (k < c->s->levels && (double)(1u << k) < span)
 			k++;
 		levels += kids;
+		out += kids * wire(c, h);
 	}
-	t = (struct tree){ 1, levels, levels, 1 };
+	t = (struct tree){ 1, levels, levels, 1, out };
 	if (count * (levels + 2) * 2 > HCOMM_MAX_STEPS)
 		return -1;
 	time += (count - 1) * further(c, &t, level(c, c->s->levels - 1, false), slice,

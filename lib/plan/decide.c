@@ -22,6 +22,7 @@ void hcomm_call_shape(const struct hcomm_sched_args *args,
 		.coll = args->coll,
 		.bytes = args->count * size,
 		.esize = (uint32_t)size,
+		.redop = args->redop,
 	};
 	if (!vector)
 		return;

@@ -51,6 +51,20 @@ int hcomm_predict_uses_channels(uint32_t algo, uint32_t coll)
 	       rules[algo].channels & (1u << coll);
 }
 
+/* the SCALE step in front of the sum or behind it: nothing overlaps with it */
+static double scaling(const struct hcomm_cost *c)
+{
+	double bytes = c->v;
+
+	if (!reduces(c->call->coll))
+		return 0;
+	if (c->call->redop == HCOMM_OP_PREMUL_SUM && c->call->coll == HCOMM_COLL_REDUCE_SCATTER)
+		bytes *= c->n;
+	else if (c->call->redop != HCOMM_OP_PREMUL_SUM && c->call->redop != HCOMM_OP_AVG)
+		return 0;
+	return bytes / c->m->reduce_rate;
+}
+
 double hcomm_predict(const struct hcomm_model *model,
 		     const struct hcomm_shape *shape,
 		     const struct hcomm_limits *lim,
@@ -79,5 +93,5 @@ double hcomm_predict(const struct hcomm_model *model,
 	time = rules[cand->algo].formula(&c);
 	if (largest)
 		*largest = (uint64_t)c.largest;
-	return time;
+	return time < 0 ? time : time + scaling(&c);
 }

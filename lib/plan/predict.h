@@ -22,11 +22,13 @@
  * @bytes: of the whole vector (ALLREDUCE, BROADCAST, REDUCE, SCAN, EXSCAN), of
  *	one rank's block (all others)
  * @esize: bytes of an element
+ * @redop: enum hcomm_redop, where it reduces
  */
 struct hcomm_call_shape {
 	uint32_t coll;
 	uint64_t bytes;
 	uint32_t esize;
+	uint32_t redop;
 };
 
 /**
