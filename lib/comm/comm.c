@@ -71,13 +71,15 @@ hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err, const char *wha
 
 hcommResult_t hcomm_comm_destroy(struct hcomm_comm *comm)
 {
+	uint64_t seen;
+
 	pthread_mutex_lock(&comm->lock);
 	comm->ended = true;
 	pthread_mutex_unlock(&comm->lock);
-	while (__atomic_load_n(&comm->inflight, __ATOMIC_ACQUIRE)) {
-		if (hcomm_dev_wait_any())
-			break;
-	}
+	do {
+		seen = hcomm_dev_seen();
+	} while (__atomic_load_n(&comm->inflight, __ATOMIC_ACQUIRE) &&
+		 !hcomm_dev_wait_any(seen));
 	hcomm_tune_stop(comm);
 	/* requests that are waited for later find the fault here */
 	hcomm_comm_query(comm);

@@ -146,9 +146,11 @@ static hcommResult_t reserve(struct hcomm_request *r,
 	struct hcomm_plan_key key;
 	struct hcomm_entry *e = NULL;
 	hcommResult_t ret;
+	uint64_t seen;
 	int err = 0;
 
 	for (;;) {
+		seen = hcomm_dev_seen();
 		pthread_mutex_lock(&comm->lock);
 		ret = fill_key(r, call, &key);
 		if (!ret)
@@ -165,7 +167,7 @@ static hcommResult_t reserve(struct hcomm_request *r,
 		if (ret)
 			return ret;
 		/* once more after an error: the last one may just have ended */
-		err = hcomm_dev_wait_any();
+		err = hcomm_dev_wait_any(seen);
 	}
 }
 
@@ -214,7 +216,7 @@ static hcommResult_t take_number(struct hcomm_request *r,
 
 	pthread_mutex_lock(&comm->lock);
 	if (call->coll != HCOMM_COLL_P2P)
-		n->run = comm->seq++;
+		n->run = hcomm_seq_next(comm);
 	else if (hcomm_flow_next(comm, send ? call->peer : call->root, send,
 				 call->tag, &n->seq))
 		n->run = hcomm_p2p_key(call->root, call->peer, call->tag, n->seq);
@@ -239,8 +241,8 @@ void hcomm_request_unnumber(struct hcomm_request *r, const struct hcomm_call_arg
 	if (call->coll == HCOMM_COLL_P2P)
 		hcomm_flow_undo(comm, send ? call->peer : call->root, send,
 				call->tag, n->seq);
-	else if (comm->seq == n->run + 1)
-		comm->seq = n->run;
+	else
+		hcomm_seq_undo(comm, n->run);
 	if (r->trial)
 		r->trial->calls--;
 	pthread_mutex_unlock(&comm->lock);
@@ -286,6 +288,7 @@ static hcommResult_t launch(struct hcomm_request *r,
 	struct hcomm_number number;
 	struct hcomm_launch arg;
 	hcommResult_t ret;
+	uint64_t seen;
 	int err;
 
 	ret = hcomm_request_number(r, call, &arg, &number);
@@ -293,9 +296,10 @@ static hcommResult_t launch(struct hcomm_request *r,
 		return ret;
 	arg.flags = flags;
 	do {
+		seen = hcomm_dev_seen();
 		err = hcomm_dev_launch(&arg, &r->run);
 		/* our own limits hold, so the ring is full: make room */
-	} while (err == EBUSY && !hcomm_dev_wait_any());
+	} while (err == EBUSY && !hcomm_dev_wait_any(seen));
 	if (!err)
 		return HCOMM_SUCCESS;
 	hcomm_request_unnumber(r, call, &number);

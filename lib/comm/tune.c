@@ -122,6 +122,7 @@ static hcommResult_t ask(struct hcomm_comm *comm, struct hcomm_trial *trial, boo
 	};
 	hcommResult_t ret = HCOMM_SUCCESS;
 	void *mem = trial->both;
+	uint64_t seen;
 
 	if (!mem)
 		ret = hcomm_mem_alloc(2 * sizeof(*trial->both), &mem);
@@ -135,8 +136,9 @@ static hcommResult_t ask(struct hcomm_comm *comm, struct hcomm_trial *trial, boo
 	call.recv = trial->both;
 	call.send = trial->both;
 	do {
+		seen = hcomm_dev_seen();
 		ret = hcomm_op_start(comm, &call, &trial->agree);
-	} while (ret == HCOMM_ERR_BUSY && wait && !hcomm_dev_wait_any());
+	} while (ret == HCOMM_ERR_BUSY && wait && !hcomm_dev_wait_any(seen));
 	trial->asked = !ret;
 	return ret;
 }

@@ -111,11 +111,20 @@ void hcomm_dev_drain(void);
 /* wait until @run is done; 0 or a positive errno if waiting itself failed */
 int hcomm_dev_wait(struct hcomm_run *run);
 
-/*
- * Wait until at least one completion that is not yet seen has come, whosever it
- * is.  Return: 0; EDEADLK: nothing is in flight.
+/**
+ * hcomm_dev_seen - number of completions that were seen
+ *
+ * To be read before one looks whether one has to wait.
  */
-int hcomm_dev_wait_any(void);
+uint64_t hcomm_dev_seen(void);
+
+/**
+ * hcomm_dev_wait_any - wait until a completion more was seen, whosever it is
+ * @seen: from hcomm_dev_seen(): no completion since is missed, whoever saw it
+ *
+ * Return: 0; EDEADLK: nothing is in flight; another errno: waiting itself failed.
+ */
+int hcomm_dev_wait_any(uint64_t seen);
 
 /* ------------------------------------------------------------------ texts */
 

@@ -17,7 +17,7 @@
  * @lock: protects @waiting, @seen, the ring's head and the runs' results
  * @cond: signalled when runs were marked done or the waiter leaves
  * @waiting: a thread waits in the kernel; only it drains
- * @seen: completions drained so far
+ * @seen: completions drained so far; atomic, as it is read without the lock
  */
 struct hcomm_dev {
 	int fd;

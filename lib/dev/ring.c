@@ -37,6 +37,7 @@ static void drain(void)
 	struct hcomm_ring *ring = hcomm_dev.ring;
 	uint32_t head = ring->head;
 	uint32_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+	uint64_t seen = hcomm_dev.seen + (tail - head);
 
 	if (head == tail)
 		return;
@@ -48,13 +49,14 @@ static void drain(void)
 		run->fault_rank = cqe->fault_rank;
 		run->fault_step = cqe->fault_step;
 		run->duration_ns = cqe->duration_ns;
-		hcomm_dev.seen++;
 		count_down(run->counters[0]);
 		count_down(run->counters[1]);
 		/* the last access: its owner may free it now */
 		__atomic_store_n(&run->done, true, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&ring->head, head, __ATOMIC_RELEASE);
+	/* last: who has read the old number may have missed all of the above */
+	__atomic_store_n(&hcomm_dev.seen, seen, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&hcomm_dev.cond);
 }
 
@@ -136,13 +138,16 @@ bool hcomm_dev_poll(struct hcomm_run *run)
 	return is_done(run);
 }
 
-int hcomm_dev_wait_any(void)
+uint64_t hcomm_dev_seen(void)
 {
-	uint64_t seen;
+	return __atomic_load_n(&hcomm_dev.seen, __ATOMIC_ACQUIRE);
+}
+
+int hcomm_dev_wait_any(uint64_t seen)
+{
 	int err = 0;
 
 	pthread_mutex_lock(&hcomm_dev.lock);
-	seen = hcomm_dev.seen;
 	while (hcomm_dev.seen == seen && !err) {
 		if (hcomm_dev.waiting) {
 			pthread_cond_wait(&hcomm_dev.cond, &hcomm_dev.lock);
@@ -176,6 +181,7 @@ int hcomm_dev_launch_many(struct hcomm_launch *args, uint32_t count, bool wait,
 			  uint32_t *done)
 {
 	struct hcomm_launch_batch arg;
+	uint64_t seen;
 	uint32_t i, n;
 	int err;
 
@@ -191,10 +197,11 @@ int hcomm_dev_launch_many(struct hcomm_launch *args, uint32_t count, bool wait,
 			.launch_size = sizeof(*args),
 			.launches = (uintptr_t)(args + *done),
 		};
+		seen = hcomm_dev_seen();
 		err = hcomm_dev_ioctl(HCOMM_LAUNCH_BATCH, &arg);
 		*done += arg.out_done;
 		/* the ring is full: make room */
-		if (err == EBUSY && !hcomm_dev_wait_any())
+		if (err == EBUSY && !hcomm_dev_wait_any(seen))
 			continue;
 		/* a signal, before a launch or during the wait */
 		if (err && err != EAGAIN && err != EINTR)

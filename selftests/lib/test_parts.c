@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parts of the library that need no device: the pool, the table of regions, run
- * keys, the agreement check, the choice of a NIC, and the texts of faults.
+ * Parts of the library that need no device: the pool, the table of regions, waiting
+ * for completions, run keys, the agreement check, the choice of a NIC, and the texts of faults.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "../../lib/base/base.h"
 #include "../../lib/comm/agree.h"
 #include "../../lib/comm/nic.h"
+#include "../../lib/dev/dev_priv.h"
 #include "../../lib/mem/mem.h"
 #include "tap.h"
 
@@ -107,6 +109,41 @@ static void test_regions(void)
 	hcomm_region_del(&r[3]);
 	hcomm_region_del(&r[1]);
 	hcomm_region_del(&r[2]);
+}
+
+/* ---------------------------------------------------------------- completions */
+
+/* what another thread saw between a look at a limit and the wait is not waited for */
+static void test_completions(void)
+{
+	struct hcomm_ring *ring = calloc(1, sizeof(*ring) + 2 * sizeof(ring->cqe[0]));
+	uint32_t inflight = 2;
+	struct hcomm_run run[2] = {
+		{ .counters = { &inflight } }, { .counters = { &inflight } },
+	};
+	uint64_t seen;
+
+	ring->entries = 2;
+	ring->mask = 1;
+	hcomm_dev.ring = ring;
+	seen = hcomm_dev_seen();
+	CHECK(!hcomm_dev_poll(&run[0]) && inflight == 2, "nothing came");
+	ring->cqe[0].user_data = (uintptr_t)&run[0];
+	ring->cqe[0].status = -5;
+	ring->tail = 1;
+	hcomm_dev_drain();
+	CHECK(run[0].done && run[0].status == -5 && inflight == 1, "%u", inflight);
+	CHECK(!hcomm_dev_wait_any(seen), "missed");
+	/* nothing since: it asks the device, which is not there */
+	CHECK(hcomm_dev_wait_any(hcomm_dev_seen()) == EBADF, "did not wait");
+	/* it looks at the ring itself */
+	seen = hcomm_dev_seen();
+	ring->cqe[1].user_data = (uintptr_t)&run[1];
+	ring->tail = 2;
+	CHECK(!hcomm_dev_wait_any(seen) && run[1].done && !inflight, "%u", inflight);
+	CHECK(ring->head == 2 && hcomm_dev_seen() == seen + 1, "%u", ring->head);
+	hcomm_dev.ring = NULL;
+	free(ring);
 }
 
 /* ----------------------------------------------------------------------- keys */
@@ -393,6 +430,7 @@ int main(void)
 	RUN(test_pool_sizes(), "pool: sizes and alignment");
 	RUN(test_pool_life(), "pool: a long life");
 	RUN(test_regions(), "regions do not overlap");
+	RUN(test_completions(), "completions are seen once, and not missed");
 	RUN(test_keys(), "run keys and message numbers");
 	RUN(test_agreement(), "ranks agree or name who differs");
 	RUN(test_nic(), "choice of a NIC");
