@@ -149,6 +149,8 @@ struct hcomm_premul {
  * @split_secret: what communicators that are made of this one derive theirs from
  * @lock: see above
  * @seq: collectives so far
+ * @given_back: numbers below @seq of calls that failed here before they began
+ * @ngiven_back: how many
  * @flows: hash of tags in use
  * @flow_room: its size, a power of two or 0
  * @nflows: flows in use
@@ -176,6 +178,8 @@ struct hcomm_comm {
 	uint8_t split_secret[32];
 	pthread_mutex_t lock;
 	uint64_t seq;
+	uint64_t given_back[HCOMM_MAX_COMM_RUNS];
+	uint32_t ngiven_back;
 	struct hcomm_flow *flows;
 	size_t flow_room;
 	size_t nflows;
@@ -269,6 +273,15 @@ hcommResult_t hcomm_cache_get(struct hcomm_comm *comm,
 void hcomm_cache_clear(struct hcomm_comm *comm);
 
 /* ------------------------------------------------------------------ keys.c */
+
+/*
+ * Number of the next collective: comm locked.  One that was given back comes first:
+ * whoever repeats what failed, behind which others were numbered, does what other
+ * ranks did under the same number.
+ */
+uint64_t hcomm_seq_next(struct hcomm_comm *comm);
+/* the collective did not happen */
+void hcomm_seq_undo(struct hcomm_comm *comm, uint64_t seq);
 
 /* run key of message @seq; @sender and @receiver are ranks */
 uint64_t hcomm_p2p_key(uint32_t sender, uint32_t receiver, uint32_t tag,

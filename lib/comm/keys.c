@@ -27,6 +27,30 @@ static uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
+uint64_t hcomm_seq_next(struct hcomm_comm *comm)
+{
+	uint32_t i, at = 0;
+	uint64_t seq;
+
+	if (!comm->ngiven_back)
+		return comm->seq++;
+	for (i = 1; i < comm->ngiven_back; i++) {
+		if (comm->given_back[i] < comm->given_back[at])
+			at = i;
+	}
+	seq = comm->given_back[at];
+	comm->given_back[at] = comm->given_back[--comm->ngiven_back];
+	return seq;
+}
+
+void hcomm_seq_undo(struct hcomm_comm *comm, uint64_t seq)
+{
+	if (comm->seq == seq + 1)
+		comm->seq = seq;
+	else if (comm->ngiven_back < HCOMM_MAX_COMM_RUNS)
+		comm->given_back[comm->ngiven_back++] = seq;
+}
+
 uint64_t hcomm_p2p_key(uint32_t sender, uint32_t receiver, uint32_t tag,
 		       uint32_t seq)
 {

@@ -98,7 +98,8 @@ struct hcomm_trial *hcomm_tune_find(struct hcomm_comm *comm,
 
 uint32_t hcomm_tune_turn(const struct hcomm_trial *trial)
 {
-	if (trial->settled)
+	/* calls that were taken back may be from before */
+	if (trial->settled && trial->calls >= trial->settled_at)
 		return trial->winner;
 	return trial->calls < TRIALS ? trial->calls % 2 : 0;
 }
@@ -165,6 +166,7 @@ static hcommResult_t settle(struct hcomm_comm *comm, struct hcomm_trial *trial)
 	}
 	pthread_mutex_lock(&comm->lock);
 	trial->winner = t[1] < t[0];
+	trial->settled_at = trial->calls;
 	for (i = 0; i < 2 && t[0] != UINT64_MAX && t[1] != UINT64_MAX && !ret; i++) {
 		/* without memory this rank would decide unlike the others */
 		if (hcomm_planner_measured(p, &args, &trial->cand[i], (double)t[i] * 1e-9))

@@ -35,6 +35,7 @@ struct hcomm_call_args;
  * @cand: the two candidates, then the winner is in @winner
  * @winner: index
  * @settled: it is decided
+ * @settled_at: from this call on
  * @time: by candidate: shortest on this rank, ns; UINT64_MAX: none yet
  * @agree: the AllReduce, while it is in flight
  * @asked: it was begun
@@ -48,6 +49,7 @@ struct hcomm_trial {
 	struct hcomm_candidate cand[2];
 	uint32_t winner;
 	bool settled;
+	uint64_t settled_at;
 	uint64_t time[2];
 	hcommRequest_t agree;
 	bool asked;

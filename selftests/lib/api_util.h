@@ -227,16 +227,24 @@ static inline int end(void)
 	return failed_tests != 0;
 }
 
-/* a communicator of all ranks beside the world */
-static inline hcommComm_t new_comm(void)
+/* one id on all ranks */
+static inline hcommUniqueId unique_id(void)
 {
 	hcommUniqueId id;
-	hcommComm_t comm;
 
 	memset(&id, 0, sizeof(id));
 	if (!rank)
 		MUST(hcommGetUniqueId(&id));
 	MUST(hcommBcast(&id, sizeof(id), hcommUint8, 0, COMM_WORLD));
+	return id;
+}
+
+/* a communicator of all ranks beside the world */
+static inline hcommComm_t new_comm(void)
+{
+	hcommUniqueId id = unique_id();
+	hcommComm_t comm;
+
 	MUST(hcommCommInitRank(&comm, size, id, rank));
 	return comm;
 }
