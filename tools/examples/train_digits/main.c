@@ -161,9 +161,15 @@ static void train_epoch(struct trainer *t, uint32_t number, struct epoch *result
 	t->comm_ns += now_ns() - start;
 }
 
-static uint32_t steps_of_epoch(const struct trainer *t)
+/* the others are for tests */
+static uint32_t training_rows(const struct digits *digits)
 {
-	return (uint32_t)((t->train + t->opt->batch - 1) / t->opt->batch);
+	return (uint32_t)(digits->rows * 4 / 5);
+}
+
+static uint64_t steps_of_epoch(const struct options *opt, uint32_t rows)
+{
+	return (rows + opt->batch - 1) / opt->batch;
 }
 
 static void trainer_start(struct trainer *t, const struct options *opt,
@@ -171,12 +177,11 @@ static void trainer_start(struct trainer *t, const struct options *opt,
 {
 	size_t bytes = NET_PARAMS * sizeof(float);
 	uint32_t i;
-	int n;
 
 	memset(t, 0, sizeof(*t));
 	t->opt = opt;
 	t->digits = digits;
-	t->train = (uint32_t)(digits->rows * 4 / 5);
+	t->train = training_rows(digits);
 	t->size = 1;
 	t->comm = comm;
 	t->order = must_malloc(digits->rows * sizeof(*t->order));
@@ -191,10 +196,7 @@ static void trainer_start(struct trainer *t, const struct options *opt,
 		net_init(t->params, opt->seed);
 		return;
 	}
-	must(hcommCommRank(COMM_WORLD, &n), "CommRank");
-	t->rank = (uint32_t)n;
-	must(hcommCommSize(COMM_WORLD, &n), "CommSize");
-	t->size = (uint32_t)n;
+	world(&t->rank, &t->size);
 	t->params = must_hcomm_malloc(bytes);
 	t->bucket = must_hcomm_malloc(BUCKET_SIZE * sizeof(float));
 	/* Only rank 0 has the right ones. */
@@ -229,15 +231,6 @@ static uint64_t checksum(const float *params)
 
 /* ------------------------------------------------------------ the single run */
 
-static FILE *open_output(const char *path)
-{
-	FILE *out = path ? fopen(path, "w") : stdout;
-
-	if (!out)
-		fatal("%s: %m", path);
-	return out;
-}
-
 static void train_single(const struct options *opt, const struct digits *digits,
 			 struct epoch *epochs)
 {
@@ -252,7 +245,7 @@ static void train_single(const struct options *opt, const struct digits *digits,
 
 static void write_table(const struct options *opt, const struct epoch *epochs)
 {
-	FILE *out = open_output(opt->output);
+	FILE *out = opt->output ? results_open(opt->output) : stdout;
 	uint32_t i;
 
 	fprintf(out, "# epochs %llu batch %llu seed %llu rate %g momentum %g\n",
@@ -262,8 +255,10 @@ static void write_table(const struct options *opt, const struct epoch *epochs)
 	for (i = 0; i < opt->epochs; i++)
 		fprintf(out, "%u %.9g %.9g %.9g\n", i + 1, epochs[i].loss,
 			epochs[i].train_accuracy, epochs[i].test_accuracy);
-	if (fflush(out) || (opt->output && fclose(out)))
-		fatal("%s: %m", opt->output ? opt->output : "standard output");
+	if (opt->output)
+		results_close(out, opt->output);
+	else if (fflush(out))
+		fatal("standard output: %m");
 }
 
 static void read_table(const struct options *opt, struct epoch *epochs)
@@ -361,8 +356,7 @@ static void prepare_reference(const struct options *opt,
 	train_single(opt, digits, single);
 	printf("single process: %.2f ms per step\n",
 	       (double)(now_ns() - start) / 1e6 /
-	       (double)(opt->epochs * ((digits->rows * 4 / 5 + opt->batch - 1) /
-				       opt->batch)));
+	       (double)(opt->epochs * steps_of_epoch(opt, training_rows(digits))));
 	fflush(stdout);
 }
 
@@ -438,7 +432,7 @@ static int run_ranks(const struct options *opt, const struct digits *digits)
 	must(hcommBarrier(COMM_WORLD), "Barrier");
 	if (!t.rank)
 		print_head(&t);
-	steps = steps_of_epoch(&t);
+	steps = steps_of_epoch(opt, t.train);
 	total = now_ns();
 	for (i = 0; i < opt->epochs; i++) {
 		start = now_ns();
