@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Feedback on several ranks at once: a device of the test's own takes the place of
+ * Feedback and requests on several ranks at once: a device of the test's own takes the place of
  * the kernel's.  A run is over when all ranks have launched it, as with every
  * collective that joins all of them, and not before: who waits for one that can't
  * end by then has found a deadlock.  Ranks take turns by chance and run ahead of one
@@ -373,9 +373,42 @@ static void test_end(void)
 	}
 }
 
+/* persistent requests that outlive their communicators, started and never started */
+static void test_persistent(void)
+{
+	static uint8_t mem[RANKS][80000];
+	hcommRequest_t req[RANKS][2];
+	uint32_t i;
+
+	memset(runs, 0, sizeof(runs));
+	for (i = 0; i < RANKS; i++) {
+		struct hcomm_call_args call = {
+			.name = "AllReduce", .coll = HCOMM_COLL_ALLREDUCE,
+			.dtype = HCOMM_DT_INT8, .redop = HCOMM_OP_MAX, .in_place = true,
+			.count = sizeof(mem[i]), .send = mem[i], .recv = mem[i],
+		};
+
+		now_rank = i;
+		comm_make(i, 4);
+		CHECK(!hcomm_op_init(comms[i], &call, &req[i][0]), "init");
+		CHECK(!hcomm_op_init(comms[i], &call, &req[i][1]), "init");
+		CHECK(!hcomm_op_again(req[i][0]), "start");
+	}
+	for (i = 0; i < RANKS; i++) {
+		now_rank = i;
+		CHECK(hcomm_op_test(req[i][0]), "all have started it");
+		CHECK(!hcomm_comm_destroy(comms[i]), "destroy");
+		CHECK(!hcomm_op_wait(req[i][0]), "wait");
+		CHECK(hcomm_op_again(req[i][0]) == HCOMM_ERR_INVALID_USAGE, "start after the end");
+		CHECK(hcomm_op_again(req[i][1]) == HCOMM_ERR_INVALID_USAGE, "start after the end");
+		CHECK(!hcomm_op_free(req[i][1]) && !hcomm_op_free(req[i][0]), "free");
+	}
+}
+
 int main(void)
 {
 	RUN(test_all(), "all ranks agree, and nobody waits in a circle");
 	RUN(test_end(), "communicators end at any moment of a trial");
+	RUN(test_persistent(), "requests outlive their communicators");
 	return tap_end();
 }
