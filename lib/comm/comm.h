@@ -337,6 +337,12 @@ struct hcomm_call_args {
 	void *recv;
 };
 
+/*
+ * A call found no room among those in flight: wait until there may be.  @seen: from
+ * hcomm_dev_seen(), before it looked.
+ */
+hcommResult_t hcomm_op_wait_room(uint64_t seen, const char *name);
+
 /* launch and wait */
 hcommResult_t hcomm_op_run(struct hcomm_comm *comm,
 			   const struct hcomm_call_args *call);

@@ -9,9 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/base.h"
 #include "request.h"
+
+/* between looks at calls that are not launched yet */
+#define PREPARE_US	50
 
 /* ------------------------------------------------------------------ in flight */
 
@@ -138,6 +142,19 @@ static hcommResult_t fill_key(struct hcomm_request *r,
 	return ret;
 }
 
+hcommResult_t hcomm_op_wait_room(uint64_t seen, const char *name)
+{
+	int err = hcomm_dev_wait_any(seen);
+
+	if (!err)
+		return HCOMM_SUCCESS;
+	if (err != EDEADLK)
+		return hcomm_fail_errno(err, "%s: waiting for room", name);
+	/* none is in flight: another thread prepares the one that is counted */
+	usleep(PREPARE_US);
+	return HCOMM_SUCCESS;
+}
+
 /* the plan, counted in flight; @wait: until there is room for a call more */
 static hcommResult_t reserve(struct hcomm_request *r,
 			     const struct hcomm_call_args *call, bool wait)
@@ -147,7 +164,6 @@ static hcommResult_t reserve(struct hcomm_request *r,
 	struct hcomm_entry *e = NULL;
 	hcommResult_t ret;
 	uint64_t seen;
-	int err = 0;
 
 	for (;;) {
 		seen = hcomm_dev_seen();
@@ -161,13 +177,14 @@ static hcommResult_t reserve(struct hcomm_request *r,
 			pthread_mutex_unlock(&comm->lock);
 			return HCOMM_SUCCESS;
 		}
-		if (!ret && (!wait || err))
+		if (!ret && !wait)
 			ret = busy(comm, e, call->name);
 		pthread_mutex_unlock(&comm->lock);
 		if (ret)
 			return ret;
-		/* once more after an error: the last one may just have ended */
-		err = hcomm_dev_wait_any(seen);
+		ret = hcomm_op_wait_room(seen, call->name);
+		if (ret)
+			return ret;
 	}
 }
 

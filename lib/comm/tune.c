@@ -136,10 +136,15 @@ static hcommResult_t ask(struct hcomm_comm *comm, struct hcomm_trial *trial, boo
 	pthread_mutex_unlock(&comm->lock);
 	call.recv = trial->both;
 	call.send = trial->both;
-	do {
+	for (;;) {
 		seen = hcomm_dev_seen();
 		ret = hcomm_op_start(comm, &call, &trial->agree);
-	} while (ret == HCOMM_ERR_BUSY && wait && !hcomm_dev_wait_any(seen));
+		if (ret != HCOMM_ERR_BUSY || !wait)
+			break;
+		ret = hcomm_op_wait_room(seen, call.name);
+		if (ret)
+			break;
+	}
 	trial->asked = !ret;
 	return ret;
 }
