@@ -17,7 +17,7 @@ eval "$(tools/lab/kernel.sh path uml)" || fail "no kernel"
 	make -s kmod KVER=uml KDIR="$BUILDDIR" KARGS="ARCH=$ARCH"
 } >"$out/build.log" 2>&1 || { cat "$out/build.log" >&2; fail "it does not build"; }
 
-n=0 bad=0 mem=1G setup= last=
+n=0 bad=0 mem=1G setup='' last=''
 # job DEVICE RANKS COMMAND...; DEVICE none: local links
 job() {
 	local device=$1 ranks=$2 rc=0 transport=rdma name skip
@@ -71,7 +71,7 @@ for t in build/selftests/lib/test_api_*; do
 	[ -x "$t" ] || continue
 	case $t in
 	*_huge) continue ;;
-	*_calls | *_classic) ;;		# of two ranks at least
+	*_calls | *_classic | *_errors | *_memory | *_messages) ;;		# of two ranks at least
 	*) job none 1 "$t" ;;
 	esac
 	job none 2 "$t"

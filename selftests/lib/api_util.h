@@ -227,6 +227,52 @@ static inline int end(void)
 	return failed_tests != 0;
 }
 
+static inline void need_two(void)
+{
+	if (size < 2)
+		MUST(HCOMM_ERR_INVALID_USAGE);
+}
+
+#define RUN_TESTS(...)							\
+	do {								\
+		static void (*const list_[])(void) = { __VA_ARGS__ };	\
+		size_t i_;						\
+									\
+		for (i_ = 0; i_ < sizeof(list_) / sizeof(list_[0]); i_++)	\
+			list_[i_]();					\
+	} while (0)
+
+/* @text: part of what must be told of an error, NULL: anything */
+static inline void expect(hcommResult_t got, hcommResult_t want, const char *text)
+{
+	if (got != want)
+		FAIL("got \"%s\" (%s), wanted \"%s\"", hcommGetErrorString(got),
+		     hcommGetLastError(NULL), hcommGetErrorString(want));
+	else if (text && !strstr(hcommGetLastError(NULL), text))
+		FAIL("\"%s\" is not in: %s", text, hcommGetLastError(NULL));
+}
+
+/* bytes that tell where they are from */
+static inline void pattern(uint8_t *buf, size_t n, int seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		buf[i] = (uint8_t)(i * 13 + (i >> 8) + (size_t)seed * 31);
+}
+
+static inline void expect_pattern(const uint8_t *buf, size_t n, int seed, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (buf[i] != (uint8_t)(i * 13 + (i >> 8) + (size_t)seed * 31)) {
+			FAIL("%s: byte %zu of %zu is wrong", what, i, n);
+			return;
+		}
+	}
+}
+
 /* one id on all ranks */
 static inline hcommUniqueId unique_id(void)
 {

@@ -30,7 +30,7 @@ struct setup {
 	int plain;
 };
 
-static uint8_t *pool[2], *plain[2], *expect;
+static uint8_t *pool[2], *plain[2], *wanted;
 static size_t pool_bytes;
 
 static uint8_t *buffer(const struct setup *s, int which)
@@ -120,13 +120,13 @@ static void all_reduce(const struct setup *s)
 	guard(recv + bytes);
 	call(s, "AllReduce", hcommAllReduce(send, recv, s->count, s->type, s->op,
 					    s->comm));
-	fill_reduced(s, expect, 0, s->count);
-	check(s, "AllReduce", recv, expect, bytes);
+	fill_reduced(s, wanted, 0, s->count);
+	check(s, "AllReduce", recv, wanted, bytes);
 	check_guard(s, "AllReduce", recv + bytes);
 	if (s->in_place)
 		return;
-	fill(s, expect, rank, 0, s->count);
-	check(s, "AllReduce's input", send, expect, bytes);
+	fill(s, wanted, rank, 0, s->count);
+	check(s, "AllReduce's input", send, wanted, bytes);
 }
 
 static void broadcast(const struct setup *s)
@@ -145,8 +145,8 @@ static void broadcast(const struct setup *s)
 		call(s, "Broadcast",
 		     hcommBroadcast(rank == s->root ? send : NULL, recv, s->count,
 				    s->type, s->root, s->comm));
-	fill(s, expect, s->root, 0, s->count);
-	check(s, "Broadcast", recv, expect, bytes);
+	fill(s, wanted, s->root, 0, s->count);
+	check(s, "Broadcast", recv, wanted, bytes);
 	check_guard(s, "Broadcast", recv + bytes);
 }
 
@@ -164,11 +164,11 @@ static void reduce(const struct setup *s)
 				      s->op, s->root, s->comm));
 	check_guard(s, "Reduce", recv + bytes);
 	if (is_root) {
-		fill_reduced(s, expect, 0, s->count);
-		check(s, "Reduce", recv, expect, bytes);
+		fill_reduced(s, wanted, 0, s->count);
+		check(s, "Reduce", recv, wanted, bytes);
 	} else {
-		fill(s, expect, rank, 0, s->count);
-		check(s, "Reduce's input", send, expect, bytes);
+		fill(s, wanted, rank, 0, s->count);
+		check(s, "Reduce's input", send, wanted, bytes);
 	}
 }
 
@@ -185,12 +185,12 @@ static void reduce_scatter(const struct setup *s)
 	}
 	call(s, "ReduceScatter", hcommReduceScatter(send, recv, s->count, s->type,
 						    s->op, s->comm));
-	fill_reduced(s, expect, (size_t)rank * s->count, s->count);
-	check(s, "ReduceScatter", recv, expect, block);
+	fill_reduced(s, wanted, (size_t)rank * s->count, s->count);
+	check(s, "ReduceScatter", recv, wanted, block);
 	if (!s->in_place) {
 		check_guard(s, "ReduceScatter", recv + block);
-		fill(s, expect, rank, 0, s->count * (size_t)size);
-		check(s, "ReduceScatter's input", send, expect, block * (size_t)size);
+		fill(s, wanted, rank, 0, s->count * (size_t)size);
+		check(s, "ReduceScatter's input", send, wanted, block * (size_t)size);
 	}
 }
 
@@ -206,8 +206,8 @@ static void all_gather(const struct setup *s)
 	guard(recv + total);
 	call(s, "AllGather", hcommAllGather(send, recv, s->count, s->type, s->comm));
 	for (r = 0; r < size; r++)
-		fill(s, expect + (size_t)r * block, r, 0, s->count);
-	check(s, "AllGather", recv, expect, total);
+		fill(s, wanted + (size_t)r * block, r, 0, s->count);
+	check(s, "AllGather", recv, wanted, total);
 	check_guard(s, "AllGather", recv + total);
 }
 
@@ -326,9 +326,9 @@ static void test_bits(void)
 			if (all[r] != all[0])
 				FAIL("ranks 0 and %d have different bits", r);
 		}
-		if (turn && sum != *(uint64_t *)expect)
+		if (turn && sum != *(uint64_t *)wanted)
 			FAIL("two runs have different bits");
-		memcpy(expect, &sum, sizeof(sum));
+		memcpy(wanted, &sum, sizeof(sum));
 	}
 	verdict("bits are equal on all ranks and every time");
 }
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
 		if (!pool[i] || !plain[i])
 			MUST(HCOMM_ERR_NO_MEMORY);
 	}
-	expect = malloc(pool_bytes);
+	wanted = malloc(pool_bytes);
 	for (i = 0; i < NCOLLS; i++)
 		test_types(i);
 	for (i = 0; i < NCOLLS; i++)
@@ -363,6 +363,6 @@ int main(int argc, char **argv)
 		MUST(hcommFree(pool[i]));
 		free(plain[i]);
 	}
-	free(expect);
+	free(wanted);
 	return end();
 }

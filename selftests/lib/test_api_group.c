@@ -31,35 +31,6 @@ int ioctl(int fd, unsigned long cmd, ...)
 	return (int)syscall(SYS_ioctl, fd, cmd, arg);
 }
 
-static void expect(hcommResult_t got, hcommResult_t want, const char *text)
-{
-	if (got != want)
-		FAIL("got \"%s\" (%s), wanted \"%s\"", hcommGetErrorString(got),
-		     hcommGetLastError(NULL), hcommGetErrorString(want));
-	else if (text && !strstr(hcommGetLastError(NULL), text))
-		FAIL("\"%s\" is not in: %s", text, hcommGetLastError(NULL));
-}
-
-static void pattern(uint8_t *buf, size_t n, int seed)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		buf[i] = (uint8_t)(i * 13 + (i >> 8) + (size_t)seed * 31);
-}
-
-static void expect_pattern(const uint8_t *buf, size_t n, int seed, const char *what)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (buf[i] != (uint8_t)(i * 13 + (i >> 8) + (size_t)seed * 31)) {
-			FAIL("%s: byte %zu of %zu is wrong", what, i, n);
-			return;
-		}
-	}
-}
-
 static void *get(size_t n)
 {
 	void *p = hcommMalloc(n);
@@ -577,17 +548,8 @@ static void test_signals(void)
 int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
-	test_all_to_all();
-	test_send_recv();
-	test_batch();
-	test_random();
-	test_collectives();
-	test_large();
-	test_threads();
-	test_errors();
-	test_busy();
-	test_fault();
-	test_abort();
-	test_signals();
+	RUN_TESTS(test_all_to_all, test_send_recv, test_batch, test_random,
+		  test_collectives, test_large, test_threads, test_errors, test_busy,
+		  test_fault, test_abort, test_signals);
 	return end();
 }

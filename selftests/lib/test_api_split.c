@@ -28,15 +28,6 @@ static void check_comm(hcommComm_t comm, int first, int step, bool falling)
 		FAIL("sum %d", sum);
 }
 
-static void expect(hcommResult_t got, hcommResult_t want, const char *text)
-{
-	if (got != want)
-		FAIL("got \"%s\" (%s), wanted \"%s\"", hcommGetErrorString(got),
-		     hcommGetLastError(NULL), hcommGetErrorString(want));
-	else if (text && !strstr(hcommGetLastError(NULL), text))
-		FAIL("\"%s\" is not in: %s", text, hcommGetLastError(NULL));
-}
-
 static void test_colors(void)
 {
 	hcommComm_t comm;
@@ -251,13 +242,7 @@ static void test_many(void)
 int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
-	test_colors();
-	test_no_color();
-	test_alone();
-	test_nodes();
-	test_dup();
-	test_options();
-	test_errors();
-	test_many();
+	RUN_TESTS(test_colors, test_no_color, test_alone, test_nodes, test_dup,
+		  test_options, test_errors, test_many);
 	return end();
 }
