@@ -155,6 +155,7 @@ extern u8 hcomm_node_id[16];
 extern unsigned int hcomm_spin_us;
 extern struct workqueue_struct *hcomm_wq;	/* engines; never waits for the other */
 extern struct workqueue_struct *hcomm_end_wq;	/* what ends things, and may wait */
+extern struct workqueue_struct *hcomm_close_wq;	/* ends of contexts, wait for both */
 
 /* file.c */
 extern const struct file_operations hcomm_fops;

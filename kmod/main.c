@@ -18,6 +18,7 @@
 u8 hcomm_node_id[16];
 struct workqueue_struct *hcomm_wq;
 struct workqueue_struct *hcomm_end_wq;
+struct workqueue_struct *hcomm_close_wq;
 
 unsigned int hcomm_spin_us = 200;
 module_param_named(spin_us, hcomm_spin_us, uint, 0644);
@@ -82,9 +83,12 @@ static int __init hcomm_module_init(void)
 	hcomm_end_wq = alloc_workqueue("hcomm-end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
 	if (!hcomm_end_wq)
 		goto err_wq;
+	hcomm_close_wq = alloc_workqueue("hcomm-close", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	if (!hcomm_close_wq)
+		goto err_end_wq;
 	ret = hcomm_sysfs_init();
 	if (ret)
-		goto err_end_wq;
+		goto err_close_wq;
 	ret = transports_init();
 	if (ret)
 		goto err_sysfs;
@@ -97,6 +101,8 @@ err_transports:
 	transports_exit(HCOMM_NR_TRANSPORTS);
 err_sysfs:
 	hcomm_sysfs_exit();
+err_close_wq:
+	destroy_workqueue(hcomm_close_wq);
 err_end_wq:
 	destroy_workqueue(hcomm_end_wq);
 err_wq:
@@ -108,6 +114,7 @@ err_wq:
 static void __exit hcomm_module_exit(void)
 {
 	misc_deregister(&hcomm_misc);
+	destroy_workqueue(hcomm_close_wq);
 	destroy_workqueue(hcomm_end_wq);
 	destroy_workqueue(hcomm_wq);
 	transports_exit(HCOMM_NR_TRANSPORTS);

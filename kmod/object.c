@@ -6,6 +6,8 @@
  * has its number, and aborted otherwise: nobody can see a half-made object.
  * The lock of the table orders "use" against "destroy".
  */
+#include <linux/completion.h>
+
 #include "comm_priv.h"
 
 void hcomm_object_init(struct hcomm_object *obj, struct hcomm_ctx *ctx,
@@ -122,26 +124,75 @@ static bool ended_by_signal(void)
 	return (current->flags & PF_EXITING) && (current->signal->group_exit_code & 0x7f);
 }
 
+/**
+ * struct hcomm_ending - the end of all objects of a kind
+ * @killed: by a signal
+ * @left: communicators that have not ended yet, and one for who waits
+ * @done: all have
+ */
+struct hcomm_ending {
+	bool killed;
+	atomic_t left;
+	struct completion done;
+};
+
+static void object_end(struct hcomm_object *obj, bool killed)
+{
+	if (obj->ops->shutdown)
+		obj->ops->shutdown(obj, killed);
+	hcomm_object_put(obj);
+}
+
+static void object_end_work(struct work_struct *work)
+{
+	struct hcomm_object *obj = container_of(work, struct hcomm_object, end_work);
+	struct hcomm_ending *ending = obj->ending;
+
+	object_end(obj, ending->killed);
+	if (atomic_dec_and_test(&ending->left))
+		complete(&ending->done);
+}
+
+/*
+ * Communicators end all at a time: each may wait some seconds for peers that do not
+ * answer, and the process, killed or not, waits for us.
+ */
+static void objects_end(struct hcomm_ctx *ctx, u32 kind, bool killed)
+{
+	struct hcomm_ending ending = {
+		.killed = killed,
+		.left = ATOMIC_INIT(1),
+	};
+	struct hcomm_object *obj;
+	unsigned long id;
+
+	init_completion(&ending.done);
+	xa_for_each(&ctx->objects, id, obj) {
+		if (obj->ops->kind != kind)
+			continue;
+		xa_erase(&ctx->objects, id);
+		if (kind == HCOMM_OBJ_COMM) {
+			obj->ending = &ending;
+			INIT_WORK(&obj->end_work, object_end_work);
+			atomic_inc(&ending.left);
+			queue_work(hcomm_close_wq, &obj->end_work);
+		} else {
+			object_end(obj, killed);
+		}
+		cond_resched();
+	}
+	if (!atomic_dec_and_test(&ending.left))
+		wait_for_completion(&ending.done);
+}
+
 /* Called from release: no ioctl is running, none will. */
 void hcomm_objects_destroy_all(struct hcomm_ctx *ctx)
 {
-	static const u32 order[] = { HCOMM_OBJ_PROG, HCOMM_OBJ_COMM, HCOMM_OBJ_MEM };
 	bool killed = ended_by_signal();
-	struct hcomm_object *obj;
-	unsigned long id;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		xa_for_each(&ctx->objects, id, obj) {
-			if (obj->ops->kind != order[i])
-				continue;
-			xa_erase(&ctx->objects, id);
-			if (obj->ops->shutdown)
-				obj->ops->shutdown(obj, killed);
-			hcomm_object_put(obj);
-			cond_resched();
-		}
-	}
+	objects_end(ctx, HCOMM_OBJ_PROG, killed);
+	objects_end(ctx, HCOMM_OBJ_COMM, killed);
+	objects_end(ctx, HCOMM_OBJ_MEM, killed);
 }
 
 int hcomm_ioctl_destroy(struct hcomm_cmd *cmd)

@@ -11,9 +11,11 @@
 #include <linux/kref.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/hcomm.h>
 
 struct hcomm_ctx;
+struct hcomm_ending;
 struct hcomm_object;
 
 /**
@@ -35,6 +37,8 @@ struct hcomm_object_ops {
  * @id: id in the context, 0 before it is visible
  * @ctx: context; valid while the id is
  * @ops: kind
+ * @end_work: shuts it down when the context ends
+ * @ending: the end that this is part of
  */
 struct hcomm_object {
 	struct kref ref;
@@ -42,6 +46,8 @@ struct hcomm_object {
 	u32 id;
 	struct hcomm_ctx *ctx;
 	const struct hcomm_object_ops *ops;
+	struct work_struct end_work;
+	struct hcomm_ending *ending;
 };
 
 void hcomm_object_init(struct hcomm_object *obj, struct hcomm_ctx *ctx,
