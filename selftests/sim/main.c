@@ -131,46 +131,46 @@ next:
 	}
 }
 
+/* The number of simulations of a set. */
+static u64 simulate_set(const struct sim_options *o)
+{
+	switch (o->mode) {
+	case MODE_RANDOM:
+		return mode_random(o->first, o->last, o->verbose);
+	case MODE_DEATH:
+		return mode_death(o->first, o->last, o->limit);
+	case MODE_REPLAY:
+		return mode_replay(o->first, o->last);
+	case MODE_P2P:
+		return mode_p2p(o->first, o->last);
+	case MODE_COLLS:
+		return mode_colls(o->first, o->last, o->verbose);
+	case MODE_BREAK:
+		return mode_break(o->first, o->last, o->limit);
+	case MODE_ALLOC:
+		return mode_alloc(o->first, o->last);
+	default:
+		return mode_mismatch(o->first, o->last);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sim_options o;
-	u64 n = 0;
+	u64 n;
 
 	options_parse(&o, argc, argv);
 	hcomm_reduce_init(!o.scalar);
-	switch (o.mode) {
-	case MODE_COLL:
+	if (o.mode == MODE_COLL) {
 		snprintf(sim_replay, sizeof(sim_replay), "the same options");
 		simulate(&o);
 		return 0;
-	case MODE_COST:
+	}
+	if (o.mode == MODE_COST) {
 		evaluate(&o);
 		return 0;
-	case MODE_RANDOM:
-		n = mode_random(o.first, o.last, o.verbose);
-		break;
-	case MODE_COLLS:
-		n = mode_colls(o.first, o.last, o.verbose);
-		break;
-	case MODE_REPLAY:
-		n = mode_replay(o.first, o.last);
-		break;
-	case MODE_P2P:
-		n = mode_p2p(o.first, o.last);
-		break;
-	case MODE_ALLOC:
-		n = mode_alloc(o.first, o.last);
-		break;
-	case MODE_DEATH:
-		n = mode_death(o.first, o.last, o.limit);
-		break;
-	case MODE_BREAK:
-		n = mode_break(o.first, o.last, o.limit);
-		break;
-	case MODE_MISMATCH:
-		n = mode_mismatch(o.first, o.last);
-		break;
 	}
+	n = simulate_set(&o);
 	printf("%s: %llu simulations, seeds %llu to %llu\n", o.mode_name, (unsigned long long)n,
 	       (unsigned long long)o.first, (unsigned long long)o.last);
 	return 0;

@@ -258,7 +258,7 @@ extern bool sim_trace_all;
 
 /* ------------------------------------------------------------- workloads */
 
-/* randprog.c: random programs that can't deadlock, and their sequential result */
+/* rand*.c: random programs that can't deadlock, and their sequential result */
 struct rand_job;
 void rand_cfg(struct sim_cfg *cfg, u64 seed);
 /* Adds runs to all ranks; NULL without memory. */
