@@ -4,13 +4,15 @@
  * one node find each other, who is told when one appears or ends, and what is
  * remembered of those that ended.
  */
+#include <linux/cred.h>
 #include <linux/slab.h>
 
 #include "comm_priv.h"
 #include "compat.h"
 
-/* What is remembered of communicators that ended, and for how long. */
+/* What is remembered of communicators that ended, at most of one user, and for how long. */
 #define MAX_TOMBS		1024u
+#define MAX_USER_TOMBS		512u
 #define TOMB_JIFFIES		(120 * HZ)
 
 /**
@@ -19,6 +21,7 @@
  * @uuid: identity
  * @secret: job secret
  * @rank: its rank
+ * @owner: user who made it
  * @died: order of births and deaths
  * @until: jiffies when it may be forgotten
  * @fault: why it ended; error 0: in good order
@@ -31,6 +34,7 @@ struct hcomm_tomb {
 	u8 uuid[16];
 	u8 secret[32];
 	u32 rank;
+	kuid_t owner;
 	u64 died;
 	unsigned long until;
 	struct hcomm_fault fault;
@@ -72,6 +76,26 @@ static struct hcomm_tomb *tomb_find(const u8 *uuid, const u8 *secret, u32 rank)
 	return NULL;
 }
 
+/* One user's must not crowd out those of others. */
+static void tombs_limit(kuid_t owner)
+{
+	struct hcomm_tomb *tomb, *next, *oldest = NULL;
+	u32 n = 0;
+
+	list_for_each_entry_safe(tomb, next, &tombs, node) {
+		if (time_after(jiffies, tomb->until)) {
+			tomb_remove(tomb);
+		} else if (uid_eq(tomb->owner, owner)) {
+			n++;
+			oldest = oldest ?: tomb;
+		}
+	}
+	if (n > MAX_USER_TOMBS)
+		tomb_remove(oldest);
+	if (ntombs > MAX_TOMBS)
+		tomb_remove(list_first_entry(&tombs, struct hcomm_tomb, node));
+}
+
 static void watches_call(const struct hcomm_comm *comm)
 {
 	struct hcomm_comm_watch *watch;
@@ -85,7 +109,7 @@ static void watches_call(const struct hcomm_comm *comm)
 /* The communicator leaves the table; its tomb takes its place. */
 void hcomm_table_bury(struct hcomm_comm *comm)
 {
-	struct hcomm_tomb *tomb = comm->tomb, *old;
+	struct hcomm_tomb *tomb = comm->tomb;
 
 	memcpy(tomb->uuid, comm->uuid, sizeof(tomb->uuid));
 	memcpy(tomb->secret, comm->secret, sizeof(tomb->secret));
@@ -99,9 +123,7 @@ void hcomm_table_bury(struct hcomm_comm *comm)
 	ntombs++;
 	tomb->died = ++table_clock;
 	watches_call(comm);
-	while ((old = list_first_entry_or_null(&tombs, struct hcomm_tomb, node)) &&
-	       (ntombs > MAX_TOMBS || time_after(jiffies, old->until)))
-		tomb_remove(old);
+	tombs_limit(tomb->owner);
 	mutex_unlock(&table_lock);
 }
 
@@ -193,5 +215,9 @@ void hcomm_table_hide(struct hcomm_comm *comm)
 
 struct hcomm_tomb *hcomm_tomb_alloc(void)
 {
-	return kzalloc(sizeof(struct hcomm_tomb), GFP_KERNEL_ACCOUNT);
+	struct hcomm_tomb *tomb = kzalloc(sizeof(*tomb), GFP_KERNEL_ACCOUNT);
+
+	if (tomb)
+		tomb->owner = current_uid();
+	return tomb;
 }

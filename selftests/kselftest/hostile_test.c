@@ -109,6 +109,46 @@ TEST(ring_maps_only_itself)
 	munmap(ring, size);
 }
 
+/* ---------------------------------------------------------------- what is remembered */
+
+/* Another user makes and ends communicators. */
+static int churn(uint32_t n)
+{
+	int fd = dev_open();
+
+	if (setgid(65534) || setuid(65534))
+		return 1;
+	while (n--) {
+		struct hcomm_comm_create c;
+
+		create_init(&c, 0, 1);
+		if (getrandom(c.uuid, sizeof(c.uuid), 0) != sizeof(c.uuid) ||
+		    call(fd, HCOMM_COMM_CREATE, &c) || destroy(fd, c.out_comm_id))
+			return 1;
+	}
+	return 0;
+}
+
+TEST(others_do_not_make_a_death_forgotten)
+{
+	struct hcomm_link_open lo = { .size = sizeof(lo), .peer = 1, .timeout_ms = 2000 };
+	struct rank r[2] = {};
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, ranks_open(r, 2, NULL));
+	rank_close(&r[1]);
+	pid = fork();
+	if (!pid)
+		_exit(churn(1200));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	ASSERT_EQ(0, WEXITSTATUS(status));
+	lo.comm_id = r[0].comm;
+	EXPECT_EQ(-EPIPE, call(r[0].fd, HCOMM_LINK_OPEN, &lo));
+	rank_close(&r[0]);
+}
+
 /* ----------------------------------------------------------------- starvation */
 
 #define CROWD		100
