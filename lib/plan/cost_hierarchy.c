@@ -132,39 +132,51 @@ static double allreduce(struct hcomm_cost *c)
 /*
  * ALLGATHER: each block once into every other node, shared among the ranks of a
  * node, and from there to all: the latency of each level, and the work of taking
- * in n - 1 blocks, or the adapter's with those of a node for all others.
+ * in n - 1 blocks, or (of large ones: and) the adapter's with those of a node for all
+ * others.
+ * REDUCE_SCATTER: the same backwards; what is large is granted one after the other.
  */
-static double allgather(struct hcomm_cost *c)
+static double blocks(struct hcomm_cost *c)
 {
+	bool reduce = reduces(c->call->coll);
 	struct levels l = levels_of(c, true);
 	struct hcomm_hop local = l.hop[HCOMM_LINK_LOCAL];
-	double time = c->v / c->m->copy_rate, work, net = 0, far;
+	double time = reduce ? 0 : c->v / c->m->copy_rate, work, net = 0, far, chain = 0;
+	double copy = is_eager(c, c->v) ? c->v / c->m->copy_rate : 0;
 	uint32_t i;
 
 	if (3 * c->n > HCOMM_MAX_STEPS)
 		return -1;
 	far = c->n / c->s->max_local - 1;
-	work = (c->n - 1 - far) * cpu_busy(c, local, c->v, false);
+	/* small ones come together */
+	work = (c->n - 1 - far) * (copy ? taken_in(c, local, c->v, reduce) + copy :
+				   cpu_busy(c, local, c->v, reduce));
 	for (i = HCOMM_LINK_NODE; i < HCOMM_LINK_CLASSES; i++) {
 		if (l.size[i] < 2)
 			continue;
-		time += message(c, l.hop[i], c->v, false, true);
 		net += (l.size[i] - 1) * c->v * wire(c, l.hop[i]);
-		work += (l.size[i] - 1) * cpu_busy(c, l.hop[i], c->v, false);
+		if (copy)
+			work += (l.size[i] - 1) * (taken_in(c, l.hop[i], c->v, reduce) + copy);
+		if (reduce && !copy)
+			chain += (l.size[i] - 1) * message(c, l.hop[i], c->v, true, false);
+		else
+			time += message(c, l.hop[i], c->v, reduce, true);
 	}
 	if (l.size[HCOMM_LINK_LOCAL] > 1)
-		time += message(c, local, c->v, false, true);
-	/* as in a mesh: large ones come to one at a time */
-	if (!is_eager(c, c->v))
-		net *= 1.5;
-	return time + hcomm_max(work, net) + ends(c, c->s->leader, c->v);
+		time += message(c, local, c->v, reduce, true);
+	/* as in a mesh, large ones all come to one at a time; and levels hardly overlap */
+	if (!copy)
+		return time + work + hcomm_max(chain, (reduce ? 1 : 1.5) * net) +
+		       ends(c, c->s->leader, c->v);
+	return time + hcomm_max(work, net);
 }
 
 double hcomm_cost_hierarchical(struct hcomm_cost *c)
 {
 	if (c->call->coll == HCOMM_COLL_ALLREDUCE)
 		return allreduce(c);
-	if (c->call->coll == HCOMM_COLL_ALLGATHER)
-		return allgather(c);
+	if (c->call->coll == HCOMM_COLL_ALLGATHER ||
+	    c->call->coll == HCOMM_COLL_REDUCE_SCATTER)
+		return blocks(c);
 	return trees(c);
 }

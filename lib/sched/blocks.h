@@ -44,6 +44,13 @@ void hcomm_blk_recv(struct hcomm_plan *plan, struct hcomm_blk *b, uint32_t peer)
 /* the value, to its place, if it is elsewhere; after what has been emitted */
 void hcomm_blk_settle(struct hcomm_plan *plan, struct hcomm_blk *b);
 
+/*
+ * Section @q of @nsec of block @i of a REDUCE_SCATTER; partial results are where those
+ * of the section before were.
+ */
+struct hcomm_blk hcomm_section(const struct hcomm_sched_args *args, uint32_t i, uint32_t q,
+			       uint32_t nsec, const struct hcomm_blk *before);
+
 /**
  * struct hcomm_team - some ranks, each with a block
  * @n: how many

@@ -128,6 +128,10 @@ void hcomm_build_hierarchical(struct hcomm_plan *plan,
 		hcomm_build_hierarchical_allgather(plan, args);
 		return;
 	}
+	if (args->coll == HCOMM_COLL_REDUCE_SCATTER) {
+		hcomm_build_hierarchical_reduce_scatter(plan, args);
+		return;
+	}
 	plant(args, &tree);
 	if (args->coll == HCOMM_COLL_BARRIER)
 		barrier(plan, args, &tree);

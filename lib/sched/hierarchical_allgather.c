@@ -24,26 +24,6 @@ struct spread {
 	uint32_t last;		/* SEND of the own block */
 };
 
-/* who has block @q first on a node */
-static uint32_t on_node(const struct hcomm_sched_args *args, uint32_t q, uint32_t node)
-{
-	if (node == hcomm_node_of(args, q))
-		return q;
-	return hcomm_node_rank(args, node,
-			       hcomm_node_index(args, q) % hcomm_node_size(args, node));
-}
-
-/* who has block @q first in a group */
-static uint32_t in_group(const struct hcomm_sched_args *args, uint32_t q, uint32_t group)
-{
-	uint32_t node = hcomm_node_of(args, q), i;
-
-	if (group == hcomm_group_of(args, node))
-		return q;
-	i = hcomm_group_index(args, node) % hcomm_group_size(args, group);
-	return on_node(args, q, hcomm_group_node(args, group, i));
-}
-
 static void send(struct spread *s, uint32_t q, uint32_t peer)
 {
 	const struct hcomm_sched_args *args = s->args;
@@ -76,9 +56,9 @@ static void across_groups(struct spread *s)
 	for (q = 0; q < args->nranks; q++) {
 		for (g = 0; q == r && g < hcomm_groups(args); g++) {
 			if (g != s->group)
-				send(s, q, in_group(args, q, g));
+				send(s, q, hcomm_in_group(args, q, g));
 		}
-		if (q != r && in_group(args, q, s->group) == r)
+		if (q != r && hcomm_in_group(args, q, s->group) == r)
 			recv(s, q, q);
 	}
 }
@@ -89,13 +69,13 @@ static void across_nodes(struct spread *s)
 	uint32_t r = args->rank, q, i, node, first;
 
 	for (q = 0; q < args->nranks; q++) {
-		first = in_group(args, q, s->group);
+		first = hcomm_in_group(args, q, s->group);
 		for (i = 0; first == r && i < hcomm_group_size(args, s->group); i++) {
 			node = hcomm_group_node(args, s->group, i);
 			if (node != s->node)
-				send(s, q, on_node(args, q, node));
+				send(s, q, hcomm_on_node(args, q, node));
 		}
-		if (hcomm_node_of(args, first) != s->node && on_node(args, q, s->node) == r)
+		if (hcomm_node_of(args, first) != s->node && hcomm_on_node(args, q, s->node) == r)
 			recv(s, q, first);
 	}
 }
@@ -107,7 +87,7 @@ static void inside(struct spread *s)
 	uint32_t me = hcomm_node_index(args, r), first;
 
 	for (q = 0; q < args->nranks; q++) {
-		first = on_node(args, q, s->node);
+		first = hcomm_on_node(args, q, s->node);
 		/* the one above first, so that not all begin with the same one */
 		for (i = 1; first == r && i < m; i++)
 			send(s, q, hcomm_node_rank(args, s->node, (me + i) % m));

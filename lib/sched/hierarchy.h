@@ -63,9 +63,37 @@ static inline uint32_t hcomm_groups(const struct hcomm_sched_args *a)
 	return a->topo ? a->topo->groups.nbins : 1;
 }
 
+/*
+ * Who has block @q on a node: first when all are gathered, last when partial results of
+ * it are collected.  That follows from the place of its owner, so that the ranks of a
+ * node share that work.
+ */
+static inline uint32_t hcomm_on_node(const struct hcomm_sched_args *args, uint32_t q,
+				     uint32_t node)
+{
+	if (node == hcomm_node_of(args, q))
+		return q;
+	return hcomm_node_rank(args, node,
+			       hcomm_node_index(args, q) % hcomm_node_size(args, node));
+}
+
+/* the same in a group */
+static inline uint32_t hcomm_in_group(const struct hcomm_sched_args *args, uint32_t q,
+				      uint32_t group)
+{
+	uint32_t node = hcomm_node_of(args, q), i;
+
+	if (group == hcomm_group_of(args, node))
+		return q;
+	i = hcomm_group_index(args, node) % hcomm_group_size(args, group);
+	return hcomm_on_node(args, q, hcomm_group_node(args, group, i));
+}
+
 void hcomm_build_hierarchical_allreduce(struct hcomm_plan *plan,
 					const struct hcomm_sched_args *args);
 void hcomm_build_hierarchical_allgather(struct hcomm_plan *plan,
 					const struct hcomm_sched_args *args);
+void hcomm_build_hierarchical_reduce_scatter(struct hcomm_plan *plan,
+					     const struct hcomm_sched_args *args);
 
 #endif /* HCOMM_SCHED_HIERARCHY_H */

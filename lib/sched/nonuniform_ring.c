@@ -97,31 +97,6 @@ static struct hcomm_blk block(const struct hcomm_sched_args *args, uint32_t i)
 			 hcomm_output(off), hcomm_output(off));
 }
 
-/*
- * Section @q of a block of a REDUCE_SCATTER; partial results are where those of the
- * section before were.
- */
-static struct hcomm_blk section(const struct hcomm_sched_args *args, uint32_t i,
-				uint32_t q, uint32_t nsec, const struct hcomm_blk *before)
-{
-	struct hcomm_loc acc = { .slot = HCOMM_NO_SLOT };
-	uint32_t size = hcomm_dtype_bytes(args->dtype);
-	uint64_t off, first, cnt;
-	struct hcomm_blk blk;
-
-	cnt = hcomm_block(args, i, &off) / size;
-	cnt = hcomm_split(cnt, nsec, q, &first);
-	off += first * size;
-	if (i == args->rank)
-		acc = hcomm_output(args->in_place ? off : first * size);
-	else if (q)
-		acc = before->acc;
-	blk = hcomm_blk(cnt * size, hcomm_input(args, off), acc);
-	if (q && i != args->rank)
-		blk.reader = before->reader;
-	return blk;
-}
-
 static void reduce_scatter(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
 			   const struct hcomm_team *team, struct hcomm_blk *blk)
 {
@@ -129,7 +104,7 @@ static void reduce_scatter(struct hcomm_plan *plan, const struct hcomm_sched_arg
 
 	for (q = 0; q < nsec && !plan->err; q++) {
 		for (i = 0; i < team->n; i++)
-			blk[i] = section(args, i, q, nsec, &blk[i]);
+			blk[i] = hcomm_section(args, i, q, nsec, &blk[i]);
 		hcomm_strides_reduce_scatter(plan, team, blk);
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* ReduceScatter in sections, so that scratch memory is bounded. */
+#include "blocks.h"
 #include "builders.h"
 
 #define SECTION_CHUNKS	16	/* chunks of a block in one section */
@@ -25,4 +26,25 @@ uint32_t hcomm_sections(const struct hcomm_sched_args *args)
 	if (want > fit)
 		want = fit;
 	return want ? want : 1;
+}
+
+struct hcomm_blk hcomm_section(const struct hcomm_sched_args *args, uint32_t i, uint32_t q,
+			       uint32_t nsec, const struct hcomm_blk *before)
+{
+	struct hcomm_loc acc = { .slot = HCOMM_NO_SLOT };
+	uint32_t size = hcomm_dtype_bytes(args->dtype);
+	uint64_t off, first, cnt;
+	struct hcomm_blk blk;
+
+	cnt = hcomm_block(args, i, &off) / size;
+	cnt = hcomm_split(cnt, nsec, q, &first);
+	off += first * size;
+	if (i == args->rank)
+		acc = hcomm_output(args->in_place ? off : first * size);
+	else if (q)
+		acc = before->acc;
+	blk = hcomm_blk(cnt * size, hcomm_input(args, off), acc);
+	if (q && i != args->rank)
+		blk.reader = before->reader;
+	return blk;
 }
