@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "decide.h"
+#include "scratch.h"
 
 #define MIN_GRAIN	4096u
 #define MANY_RANKS	64u
@@ -237,6 +238,17 @@ static bool needs_many_links(const struct field *f, uint32_t algo)
 	       algo == HCOMM_ALGO_STAR;
 }
 
+/* of data so large that scratch memory grows beyond a limit; no formula sees that either */
+static bool needs_much_scratch(const struct field *f, uint32_t algo)
+{
+	uint32_t coll = f->args->coll;
+
+	if (coll < HCOMM_PLAN_COLLS && f->p->policy.only[coll])
+		return false;
+	return hcomm_scratch_growth(algo, &f->call, f->args->nranks, f->args->fixed_order) >
+	       HCOMM_SCRATCH_LIMIT;
+}
+
 /* HCOMM_PROTO=eager: only those that are, if there are any */
 static void keep_eager(struct field *f)
 {
@@ -297,7 +309,7 @@ uint32_t hcomm_planner_candidates(const struct hcomm_planner *planner,
 	init_field(&f, planner, args, out);
 	for (algo = HCOMM_ALGO_NONE + 1; algo < HCOMM_ALGO_COUNT; algo++) {
 		if (hcomm_policy_allows(&planner->policy, args->coll, algo) &&
-		    !needs_many_links(&f, algo))
+		    !needs_many_links(&f, algo) && !needs_much_scratch(&f, algo))
 			add_algo(&f, algo);
 	}
 	/* nothing else does it: a V form, a fixed order */

@@ -8,6 +8,7 @@
 
 #include "../../lib/check/check.h"
 #include "../../lib/plan/decide.h"
+#include "../../lib/plan/scratch.h"
 #include "tap.h"
 
 static char why[700];
@@ -555,6 +556,92 @@ static void test_speed(void)
 #endif
 }
 
+/* ------------------------------------------------------------------ scratch */
+
+/* what the plans of all ranks need at most, 0 if there are none */
+static uint64_t most_scratch(struct hcomm_sched_args a)
+{
+	struct hcomm_plan *plan;
+	uint64_t most = 0;
+
+	for (a.rank = 0; a.rank < a.nranks; a.rank++) {
+		if (hcomm_sched_build(&a, &plan))
+			return 0;
+		if (hcomm_plan_scratch_size(plan) > most)
+			most = hcomm_plan_scratch_size(plan);
+		hcomm_plan_free(plan);
+	}
+	return most;
+}
+
+/* all that grows is in the list: chunks are small, so what is left is bounded by few MiB */
+static void test_scratch_growth(void)
+{
+	struct hcomm_sched_args a = {
+		.dtype = HCOMM_DT_UINT8, .count = 64 << 20, .chunk_size = 4096,
+	};
+	struct hcomm_call_shape call;
+	uint64_t need, bound;
+	uint32_t i;
+
+	for (a.coll = HCOMM_COLL_BROADCAST; a.coll <= HCOMM_COLL_EXSCAN; a.coll++) {
+		for (a.algo = 1; a.algo < HCOMM_ALGO_COUNT; a.algo++) {
+			for (a.nranks = 2; a.nranks <= 13; a.nranks++) {
+				for (i = 0; i < 4; i++) {
+					a.in_place = i & 1;
+					a.fixed_order = i & 2;
+					hcomm_call_shape(&a, &call);
+					need = most_scratch(a);
+					bound = (uint64_t)hcomm_scratch_growth(a.algo, &call,
+						a.nranks, a.fixed_order) + (4 << 20);
+					CHECK(need <= bound, "%s %s n %u, %u: %llu bytes, at most %llu",
+					      hcomm_coll_name(a.coll), hcomm_algo_name(a.algo),
+					      a.nranks, i, (unsigned long long)need,
+					      (unsigned long long)bound);
+				}
+			}
+		}
+	}
+}
+
+/* of blocks of 1 GiB, nothing that grows is chosen; an AllToAll has nothing else */
+static void test_scratch_limit(void)
+{
+	struct hcomm_sched_args a = {
+		.nranks = 8, .dtype = HCOMM_DT_FP32, .count = 256 << 20,
+		.chunk_size = 256 << 10,
+	};
+	struct hcomm_decision d;
+	struct hcomm_planner p;
+	uint64_t need;
+	uint32_t i;
+
+	for (a.coll = HCOMM_COLL_BROADCAST; a.coll <= HCOMM_COLL_EXSCAN; a.coll++) {
+		planner_make(&p, a.nranks, 4);
+		for (i = 0; i < 4; i++) {
+			a.in_place = i & 1;
+			a.fixed_order = i & 2;
+			if (a.coll == HCOMM_COLL_ALLTOALL ||
+			    (a.fixed_order && a.coll == HCOMM_COLL_REDUCE_SCATTER) ||
+			    !CHECK(!hcomm_planner_decide(&p, &a, &d), "decision"))
+				continue;
+			hcomm_decision_apply(&d, &a);
+			need = most_scratch(a);
+			CHECK(need <= HCOMM_SCRATCH_LIMIT, "%s %s: %llu bytes",
+			      hcomm_coll_name(a.coll), hcomm_algo_name(a.algo),
+			      (unsigned long long)need);
+			a.chunk_size = 256 << 10;
+		}
+	}
+	/* who asks for one by name gets it */
+	planner_make(&p, a.nranks, 4);
+	CHECK(!hcomm_policy_algo(&p.policy, "allreduce:rd", why, sizeof(why)), "%s", why);
+	a.coll = HCOMM_COLL_ALLREDUCE;
+	a.fixed_order = false;
+	CHECK(!hcomm_planner_decide(&p, &a, &d) &&
+	      d.cand.algo == HCOMM_ALGO_RECURSIVE_DOUBLING, "by name");
+}
+
 int main(void)
 {
 	RUN(test_names(), "names, short names, lists of known ones");
@@ -571,6 +658,8 @@ int main(void)
 	RUN(test_measured(), "built-in model: what was measured");
 	RUN(test_precedence(), "table before algorithms before model");
 	RUN(test_links(), "many ranks: no needless links");
+	RUN(test_scratch_growth(), "what scratch memory grows with");
+	RUN(test_scratch_limit(), "much data: no more scratch memory than the limit");
 	RUN(test_eager(), "HCOMM_PROTO=eager cuts messages");
 	RUN(test_correction(), "measured times correct the model");
 	RUN(test_speed(), "a decision takes less than 20 us");
