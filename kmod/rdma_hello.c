@@ -102,18 +102,18 @@ static void hcomm_rdma_verified(struct hcomm_rdma_conn *conn)
 
 	if (hcomm_rdma_options_differ(conn)) {
 		pr_warn_ratelimited("hcomm: rank %u and rank %u have different options: chunk size %u/%u, eager size %u/%u, eager slots %u/%u, window %u/%u, runs %u/%u\n",
-			le32_to_cpu(a->rank), le32_to_cpu(b->rank),
-			le32_to_cpu(a->chunk_size), le32_to_cpu(b->chunk_size),
-			le32_to_cpu(a->eager_size), le32_to_cpu(b->eager_size),
-			le32_to_cpu(a->eager_slots), le32_to_cpu(b->eager_slots),
-			le32_to_cpu(a->window), le32_to_cpu(b->window),
-			le32_to_cpu(a->max_runs), le32_to_cpu(b->max_runs));
+				    le32_to_cpu(a->rank), le32_to_cpu(b->rank),
+				    le32_to_cpu(a->chunk_size), le32_to_cpu(b->chunk_size),
+				    le32_to_cpu(a->eager_size), le32_to_cpu(b->eager_size),
+				    le32_to_cpu(a->eager_slots), le32_to_cpu(b->eager_slots),
+				    le32_to_cpu(a->window), le32_to_cpu(b->window),
+				    le32_to_cpu(a->max_runs), le32_to_cpu(b->max_runs));
 		hcomm_rdma_conn_lose(conn, HCOMM_FAULT_OPTIONS, -EPROTO, false);
 		return;
 	}
 	if (a->mtu != b->mtu)
 		pr_warn_ratelimited("hcomm: path MTU of the link to rank %u is %u here and %u at its end\n",
-			conn->peer, le32_to_cpu(a->mtu), le32_to_cpu(b->mtu));
+				    conn->peer, le32_to_cpu(a->mtu), le32_to_cpu(b->mtu));
 	conn->phase = HCOMM_RDMA_PINGING;
 	conn->pings_left = HCOMM_RDMA_PINGS;
 	conn->rtt_ns = U64_MAX;

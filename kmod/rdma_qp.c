@@ -121,8 +121,8 @@ static void hcomm_rdma_drain(struct hcomm_rdma_conn *conn)
 	}
 	if (conn->outstanding)
 		pr_warn_ratelimited("hcomm: rank %u: %u work requests to rank %u were not flushed by %s\n",
-			conn->rc->comm->par.rank, conn->outstanding, conn->peer,
-			dev_name(&conn->dev->ibdev->dev));
+				    conn->rc->comm->par.rank, conn->outstanding, conn->peer,
+				    dev_name(&conn->dev->ibdev->dev));
 }
 
 /**
