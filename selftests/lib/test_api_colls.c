@@ -35,7 +35,7 @@ static size_t pool_bytes;
 
 static uint8_t *buffer(const struct setup *s, int which)
 {
-	return s->plain ? plain[which] + 1 : pool[which];
+	return GUARD + (s->plain ? plain[which] + 1 : pool[which]);
 }
 
 static void fill(const struct setup *s, uint8_t *buf, int r, size_t first,
@@ -91,22 +91,25 @@ static void call(const struct setup *s, const char *what, hcommResult_t ret)
 	MUST(ret);
 }
 
-/* bytes behind a buffer that nobody may touch */
-static void guard(uint8_t *end)
+/* bytes around a buffer that nobody may touch */
+static void guard(uint8_t *buf, size_t bytes)
 {
-	memset(end, 0xa5, GUARD);
+	memset(buf - GUARD, 0xa5, GUARD);
+	memset(buf + bytes, 0xa5, GUARD);
 }
 
-static void check_guard(const struct setup *s, const char *what, const uint8_t *end)
+static void check_guard(const struct setup *s, const char *what, const uint8_t *buf,
+			size_t bytes)
 {
 	int i;
 
 	for (i = 0; i < GUARD; i++) {
-		if (end[i] != 0xa5) {
-			FAIL("%s: %s count %zu: byte %d behind the buffer was written",
-			     what, type_names[s->type], s->count, i);
-			return;
-		}
+		if (buf[i - GUARD] == 0xa5 && buf[bytes + i] == 0xa5)
+			continue;
+		FAIL("%s: %s count %zu: a byte %s the buffer was written", what,
+		     type_names[s->type], s->count,
+		     buf[bytes + i] == 0xa5 ? "before" : "behind");
+		return;
 	}
 }
 
@@ -117,12 +120,12 @@ static void all_reduce(const struct setup *s)
 
 	memset(recv, 0x5a, bytes);
 	fill(s, send, rank, 0, s->count);
-	guard(recv + bytes);
+	guard(recv, bytes);
 	call(s, "AllReduce", hcommAllReduce(send, recv, s->count, s->type, s->op,
 					    s->comm));
 	fill_reduced(s, wanted, 0, s->count);
 	check(s, "AllReduce", recv, wanted, bytes);
-	check_guard(s, "AllReduce", recv + bytes);
+	check_guard(s, "AllReduce", recv, bytes);
 	if (s->in_place)
 		return;
 	fill(s, wanted, rank, 0, s->count);
@@ -137,7 +140,7 @@ static void broadcast(const struct setup *s)
 	memset(recv, 0x5a, bytes);
 	if (rank == s->root)
 		fill(s, send, rank, 0, s->count);
-	guard(recv + bytes);
+	guard(recv, bytes);
 	if (s->in_place)
 		call(s, "Bcast", hcommBcast(recv, s->count, s->type, s->root,
 					    s->comm));
@@ -147,7 +150,7 @@ static void broadcast(const struct setup *s)
 				    s->type, s->root, s->comm));
 	fill(s, wanted, s->root, 0, s->count);
 	check(s, "Broadcast", recv, wanted, bytes);
-	check_guard(s, "Broadcast", recv + bytes);
+	check_guard(s, "Broadcast", recv, bytes);
 }
 
 static void reduce(const struct setup *s)
@@ -158,11 +161,11 @@ static void reduce(const struct setup *s)
 
 	memset(recv, 0x5a, bytes);
 	fill(s, send, rank, 0, s->count);
-	guard(recv + bytes);
+	guard(recv, bytes);
 	/* in place at the root only: the others give no receive buffer */
 	call(s, "Reduce", hcommReduce(send, is_root ? recv : NULL, s->count, s->type,
 				      s->op, s->root, s->comm));
-	check_guard(s, "Reduce", recv + bytes);
+	check_guard(s, "Reduce", recv, bytes);
 	if (is_root) {
 		fill_reduced(s, wanted, 0, s->count);
 		check(s, "Reduce", recv, wanted, bytes);
@@ -181,14 +184,14 @@ static void reduce_scatter(const struct setup *s)
 	fill(s, send, rank, 0, s->count * (size_t)size);
 	if (!s->in_place) {
 		memset(recv, 0x5a, block);
-		guard(recv + block);
+		guard(recv, block);
 	}
 	call(s, "ReduceScatter", hcommReduceScatter(send, recv, s->count, s->type,
 						    s->op, s->comm));
 	fill_reduced(s, wanted, (size_t)rank * s->count, s->count);
 	check(s, "ReduceScatter", recv, wanted, block);
 	if (!s->in_place) {
-		check_guard(s, "ReduceScatter", recv + block);
+		check_guard(s, "ReduceScatter", recv, block);
 		fill(s, wanted, rank, 0, s->count * (size_t)size);
 		check(s, "ReduceScatter's input", send, wanted, block * (size_t)size);
 	}
@@ -203,12 +206,12 @@ static void all_gather(const struct setup *s)
 
 	memset(recv, 0x5a, total);
 	fill(s, send, rank, 0, s->count);
-	guard(recv + total);
+	guard(recv, total);
 	call(s, "AllGather", hcommAllGather(send, recv, s->count, s->type, s->comm));
 	for (r = 0; r < size; r++)
 		fill(s, wanted + (size_t)r * block, r, 0, s->count);
 	check(s, "AllGather", recv, wanted, total);
-	check_guard(s, "AllGather", recv + total);
+	check_guard(s, "AllGather", recv, total);
 }
 
 static void (*const colls[])(const struct setup *s) = {
@@ -341,7 +344,7 @@ int main(int argc, char **argv)
 	begin(&argc, &argv);
 	if (size > 8)
 		MUST(HCOMM_ERR_INVALID_USAGE);
-	pool_bytes = MAX_COUNT * 8 + 8 * GUARD;
+	pool_bytes = MAX_COUNT * 8 + 9 * GUARD;
 	for (i = 0; i < 2; i++) {
 		pool[i] = hcommMalloc(pool_bytes);
 		plain[i] = malloc(pool_bytes + 1);
