@@ -52,7 +52,9 @@ up() {
 down() { tools/lab/lab down --name "$1" || rc=1; }
 trap 'tools/lab/lab down --name $ONE >/dev/null 2>&1; tools/lab/lab down --name $MANY >/dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM HUP
-one() { tools/lab/lab run --name "$ONE" --node 0 -q --timeout 900 --cwd "$PWD" -- "$@"; }
+# of what a guest is asked to run
+export LIMIT=$((TABLE_SECONDS + 300))
+one() { tools/lab/lab run --name "$ONE" --node 0 -q --timeout "$LIMIT" --cwd "$PWD" -- "$@"; }
 
 # Runs a part, shows its output and keeps it.
 part() {

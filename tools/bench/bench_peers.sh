@@ -61,6 +61,10 @@ several_nodes() {
 	for ((i = 1; i < ranks; i++)); do
 		hosts+=,node$i
 		on "$i" sh -c 'setsid tools/bench/remote.sh serve >/dev/null 2>&1 </dev/null &'
+		on 0 sh -c 'for i in $(seq 50); do
+				[ "$(tools/bench/remote.sh "$1" echo up)" ] && exit
+				sleep 0.2
+			done; exit 1' sh "node$i" || die "node$i does not answer"
 	done
 	case $peer in
 	openmpi)
