@@ -40,7 +40,8 @@ static void launch_timeout(struct work_struct *work)
 	};
 
 	hcomm_comm_lock(comm);
-	if (lc->run->active && lc->timed) {
+	/* If it is set again the run that it was set for is over; this is the next. */
+	if (lc->run->active && lc->timed && !delayed_work_pending(&lc->timeout)) {
 		fault.run = lc->run->key;
 		hcomm_run_blame(lc->run, &fault.step, &fault.rank);
 		hcomm_engine_fault(&comm->engine, &fault);
