@@ -128,12 +128,13 @@ int hcomm_engine_launch(struct hcomm_engine *e, struct hcomm_run *run,
 	e->history[h].run = key;
 	e->history[h].call = *call;
 
+	/* First: that a peer made another call says more than that it left since. */
+	hcomm_rx_recheck(e, run);
 	for (i = 0; i < prog->nsteps; i++)
 		if (!prog->aux[i].full_deps && !prog->aux[i].stream_deps) {
 			run->st[i].avail = prog->aux[i].nchunks;
 			hcomm_step_kick(run, i);
 		}
-	hcomm_rx_recheck(e, run);
 	return 0;
 }
 

@@ -320,6 +320,30 @@ static void engine_mismatch(struct kunit *test)
 	unpair(test, s);
 }
 
+/* A rank that made another call and left: the call says more than that it left. */
+static void engine_mismatch_left(struct kunit *test)
+{
+	struct side *s = pair(test, false);
+	const struct hcomm_step send = { .op = HCOMM_STEP_SEND, .peer = 1, .len = 8 };
+	const struct hcomm_step both[] = {
+		{ .op = HCOMM_STEP_SEND, .peer = 0, .len = 8 },
+		{ .op = HCOMM_STEP_RECV, .peer = 0, .dst_slot = 1, .len = 8 },
+	};
+
+	load(test, &s[0], &send, 1);
+	load(test, &s[1], both, 2);
+	KUNIT_ASSERT_EQ(test, launch(&s[0], 1, HCOMM_COLL_BROADCAST), 0);
+	settle(test, s);
+	hcomm_engine_bye(&s[0].e);
+	settle(test, s);
+	KUNIT_EXPECT_TRUE(test, s[1].el.left);
+	KUNIT_ASSERT_EQ(test, launch(&s[1], 1, HCOMM_COLL_ALLREDUCE), 0);
+	settle(test, s);
+	KUNIT_EXPECT_EQ(test, s[1].e.fault.reason, (u32)HCOMM_FAULT_MISMATCH);
+	KUNIT_EXPECT_EQ(test, s[1].e.fault.theirs.coll, HCOMM_COLL_BROADCAST);
+	unpair(test, s);
+}
+
 static void engine_death(struct kunit *test)
 {
 	struct side *s = pair(test, true);
@@ -380,6 +404,7 @@ static struct kunit_case engine_cases[] = {
 	KUNIT_CASE(engine_write),
 	KUNIT_CASE(engine_direct),
 	KUNIT_CASE(engine_mismatch),
+	KUNIT_CASE(engine_mismatch_left),
 	KUNIT_CASE(engine_death),
 	KUNIT_CASE(engine_goodbye),
 	{}
