@@ -13,6 +13,7 @@
 #include <linux/idr.h>
 #include <linux/memcontrol.h>
 #include <linux/nsproxy.h>
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -255,6 +256,26 @@ static void comm_shutdown(struct hcomm_object *obj, bool killed)
 	comm_end(comm);
 }
 
+/*
+ * A rank is its process.  A child that was forked keeps the file open, but the
+ * memory that runs use is not the child's, and nobody launches any more.
+ */
+void hcomm_comms_orphan(struct hcomm_ctx *ctx)
+{
+	struct hcomm_comm *comm;
+
+	mutex_lock(&ctx->comms_lock);
+	list_for_each_entry(comm, &ctx->comms, ctx_node) {
+		if (comm->owner != task_tgid(current))
+			continue;
+		hcomm_comm_lock(comm);
+		hcomm_comm_fault(comm, HCOMM_FAULT_PEER_DIED, EOWNERDEAD,
+				 comm->par.rank);
+		hcomm_comm_unlock(comm);
+	}
+	mutex_unlock(&ctx->comms_lock);
+}
+
 static void comm_release(struct hcomm_object *obj)
 {
 	struct hcomm_comm *comm = hcomm_comm_of(obj);
@@ -265,6 +286,7 @@ static void comm_release(struct hcomm_object *obj)
 	kvfree(comm->peers);
 	kvfree(comm->links);
 	put_net(comm->net);
+	put_pid(comm->owner);
 	mem_cgroup_put(comm->memcg);
 	ida_free(&comm_ida, comm->index);
 	hcomm_ctx_put(comm->ctx);
@@ -382,6 +404,7 @@ static struct hcomm_comm *comm_alloc(struct hcomm_ctx *ctx,
 	hcomm_ctx_get(ctx);
 	comm->ctx = ctx;
 	comm->net = get_net(current->nsproxy->net_ns);
+	comm->owner = get_task_pid(current, PIDTYPE_TGID);
 	comm->memcg = get_mem_cgroup_from_mm(current->mm);
 	return comm;
 

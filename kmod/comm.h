@@ -38,6 +38,7 @@ struct hcomm_link;
 struct hcomm_ctx;
 struct mem_cgroup;
 struct net;
+struct pid;
 
 /**
  * struct hcomm_link_stats - counters, for sysfs; written under comm->lock
@@ -122,6 +123,7 @@ struct hcomm_link {
  * @connect_timeout_ms: limit of link bring-up
  * @listen: where the RDMA transport listens
  * @net: network namespace of the creator
+ * @owner: process that made it
  * @node: in the module's table of local communicators
  * @lock: the engine's lock
  * @engine: the engine
@@ -146,6 +148,7 @@ struct hcomm_comm {
 	u32 connect_timeout_ms;
 	struct hcomm_addr listen;
 	struct net *net;
+	struct pid *owner;
 	struct list_head node;
 	struct mutex lock;		/* the engine */
 	struct hcomm_engine engine;

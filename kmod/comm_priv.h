@@ -59,6 +59,8 @@ void hcomm_comm_tick(struct work_struct *work);
 /* comm.c */
 void hcomm_comm_fault(struct hcomm_comm *comm, u32 reason, int error, u32 rank);
 void hcomm_comm_teardown(struct hcomm_comm *comm);
+/* The calling process ends: its communicators of this context are dead. */
+void hcomm_comms_orphan(struct hcomm_ctx *ctx);
 
 /* comm_table.c */
 /* Enter the table, not seen by peers yet; -EEXIST if this rank is there. */

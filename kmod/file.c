@@ -65,6 +65,15 @@ static int hcomm_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
+/* Called for each close(), and for each process that ends with the file open. */
+static int hcomm_flush(struct file *file, fl_owner_t id)
+{
+	/* Whoever has the last reference ends all in good order. */
+	if ((current->flags & PF_EXITING) && file_count(file) > 1)
+		hcomm_comms_orphan(file->private_data);
+	return 0;
+}
+
 static int hcomm_release(struct inode *inode, struct file *file)
 {
 	struct hcomm_ctx *ctx = file->private_data;
@@ -245,6 +254,7 @@ static void hcomm_show_fdinfo(struct seq_file *m, struct file *file)
 const struct file_operations hcomm_fops = {
 	.owner = THIS_MODULE,
 	.open = hcomm_open,
+	.flush = hcomm_flush,
 	.release = hcomm_release,
 	.unlocked_ioctl = hcomm_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,

@@ -149,6 +149,64 @@ TEST(others_do_not_make_a_death_forgotten)
 	rank_close(&r[0]);
 }
 
+/* ----------------------------------------------------------- deaths and helpers */
+
+/* The rank's process forked a helper, which has all its files, and is killed. */
+TEST(helper_does_not_stand_in_for_the_dead)
+{
+	struct hcomm_link_open lo = { .size = sizeof(lo), .peer = 1 };
+	struct { struct hcomm_comm_create c; int fd; } me;
+	struct hcomm_info info = { .size = sizeof(info) };
+	struct hcomm_peer peers[2] = {};
+	struct hcomm_fault fault = {};
+	struct hcomm_comm_peers cp = {
+		.size = sizeof(cp), .peers = (uintptr_t)peers, .count = 2,
+	};
+	int ready[2], status;
+	pid_t pids[2];
+
+	ASSERT_EQ(0, pipe(ready));
+	me.fd = dev_open();
+	ASSERT_EQ(0, call(me.fd, HCOMM_INFO, &info));
+	for (int i = 0; i < 2; i++)
+		memcpy(peers[i].node_id, info.node_id, sizeof(info.node_id));
+	create_init(&me.c, 0, 2);
+	ASSERT_EQ(16, getrandom(me.c.uuid, 16, 0));
+	ASSERT_EQ(0, call(me.fd, HCOMM_COMM_CREATE, &me.c));
+	cp.comm_id = me.c.out_comm_id;
+	ASSERT_EQ(0, call(me.fd, HCOMM_COMM_PEERS, &cp));
+
+	pids[0] = fork();
+	if (!pids[0]) {
+		me.fd = dev_open();
+		me.c.rank = 1;
+		if (call(me.fd, HCOMM_COMM_CREATE, &me.c))
+			_exit(1);
+		pids[1] = fork();
+		if (!pids[1]) {
+			pause();
+			_exit(0);
+		}
+		if (write(ready[1], &pids[1], sizeof(pids[1])) != sizeof(pids[1]))
+			_exit(1);
+		pause();
+	}
+	ASSERT_EQ(sizeof(pids[1]), read(ready[0], &pids[1], sizeof(pids[1])));
+	lo.comm_id = cp.comm_id;
+	EXPECT_EQ(0, call(me.fd, HCOMM_LINK_OPEN, &lo));
+	kill(pids[0], SIGKILL);
+	EXPECT_EQ(pids[0], waitpid(pids[0], &status, 0));
+	for (int i = 0; i < 200 && !fault.error; i++) {
+		EXPECT_EQ(0, query_fault(me.fd, cp.comm_id, &fault));
+		usleep(10000);
+	}
+	EXPECT_EQ(EOWNERDEAD, fault.error);
+	EXPECT_EQ(HCOMM_FAULT_PEER_DIED, fault.reason);
+	EXPECT_EQ(1, fault.rank);
+	kill(pids[1], SIGKILL);
+	close(me.fd);
+}
+
 /* ----------------------------------------------------------------- starvation */
 
 #define CROWD		100
