@@ -88,6 +88,33 @@ static double trees(struct hcomm_cost *c)
 	return time;
 }
 
+/* the last level, of @n, of an AllReduce of @part: halves (radix 2) or all (3) */
+static double last_level(struct hcomm_cost *c, struct hcomm_hop h, double n, double part,
+			 double *cpu)
+{
+	double time = 0, chunks = hcomm_pieces(part, c->lim->chunk_size);
+	uint32_t k, rounds = log2_up(n);
+
+	if (c->cand->radix == 2) {
+		for (k = 0; k < rounds; k++) {
+			part /= 2;
+			time += message(c, h, part, true, false) +
+				message(c, h, part, false, true) + hop_link(c, h)->overhead;
+			*cpu += cpu_busy(c, h, part, true) + cpu_busy(c, h, part, false);
+		}
+		return time;
+	}
+	part /= chunks;
+	/* beyond a power of two, some fold before and after */
+	if ((double)(1u << rounds) > n)
+		rounds++;
+	for (k = 0; k < rounds; k++) {
+		time += message(c, h, part, true, !k) + (chunks - 1) * busy(c, h, part, true);
+		*cpu += chunks * cpu_busy(c, h, part, true);
+	}
+	return time;
+}
+
 /* as hcomm_build_hierarchical_allreduce() */
 #define MAX_SLICES	8
 
@@ -106,12 +133,16 @@ static double allreduce(struct hcomm_cost *c)
 	double slices = hcomm_max(1, hcomm_min(MAX_SLICES, own));
 	double part = c->v, time = 0, most = 0, cpu = 0, n;
 	struct levels l = levels_of(c, true);
-	uint32_t i, k;
+	uint32_t i, k, last = c->s->ngroups > 1 ? HCOMM_LINK_GROUP : HCOMM_LINK_NODE;
 
 	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
 		double level = 0;
 
 		n = l.size[i];
+		if (i == last && (c->cand->radix == 2 || c->cand->radix == 3)) {
+			level = last_level(c, l.hop[i], n, part, &cpu);
+			n = 1;
+		}
 		part /= n;
 		for (k = 0; k < log2_up(n); k++) {
 			double count = hcomm_stride_blocks(n, k);

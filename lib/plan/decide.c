@@ -212,6 +212,12 @@ static void add_algo(struct field *f, uint32_t algo)
 		return;
 	if (algo != HCOMM_ALGO_KNOMIAL) {
 		add_grains(f, cand);
+		/* the last level another way */
+		for (i = 2; i <= 3 && algo == HCOMM_ALGO_HIERARCHICAL &&
+		     f->args->coll == HCOMM_COLL_ALLREDUCE && f->p->shape.nnodes > 1; i++) {
+			cand.radix = i;
+			add_grains(f, cand);
+		}
 		return;
 	}
 	for (i = 0; i < 4; i++) {

@@ -13,6 +13,10 @@
  * largest group.  At each level and segment the rings of growing stride are used
  * (nonuniform_ring.c), so all of it is log2 rounds and least data per level.
  *
+ * The last of the levels may go another way, as the radix tells: 2 exchanges halves
+ * (nonuniform_bruck.c), 3 all of a part (recursive_doubling.c): with so many messages as
+ * there are rounds, not as there are nodes.
+ *
  * Much data goes in slices, so that one is inside nodes while the one before is
  * between them; in the program, too, a slice enters before the one before goes on, as
  * staging memory is given out in that order.  Between two ranks there is but one
@@ -23,6 +27,7 @@
 
 #include "blocks.h"
 #include "hierarchy.h"
+#include "splice.h"
 
 #define MAX_SLICES	8
 
@@ -210,6 +215,38 @@ static void reduce_part(struct hier *h, const struct level *l)
 	free(done);
 }
 
+/* what @radix says about the last level, NULL: as the others */
+static hcomm_builder *last_level(uint32_t radix)
+{
+	switch (radix) {
+	case 2:
+		return hcomm_build_nonuniform_bruck;
+	case 3:
+		return hcomm_build_recursive_doubling;
+	default:
+		return NULL;
+	}
+}
+
+/* the last level by another algorithm: few messages also among many */
+static uint32_t exchange_level(struct hier *h, struct level *l, uint32_t segment,
+			       uint32_t slot, uint32_t made)
+{
+	struct hcomm_sched_args part = *h->args;
+
+	if (find_team(h, l, segment)) {
+		hcomm_plan_fail(h->plan, -ENOMEM);
+		return made;
+	}
+	part.count = l->all.count;
+	part.in_place = slot == HCOMM_SLOT_RECV;
+	if (l->team.n > 1)
+		made = hcomm_splice_allreduce(h->plan, last_level(h->args->radix), &part,
+					      &l->team, l->all.first * h->size, made);
+	end_level(l);
+	return made;
+}
+
 /*
  * @all, partial results of which are in @slot, made by @made, becomes complete in
  * the output; returns the step after which it is.
@@ -221,6 +258,8 @@ static uint32_t reduce_level(struct hier *h, uint32_t level, uint32_t segment,
 
 	if (!all.count || h->plan->err)
 		return made;
+	if (last_level(h->args->radix) && (level == 2 || hcomm_groups(h->args) == 1))
+		return exchange_level(h, &l, segment, slot, made);
 	scatter_level(h, &l, segment, slot, made);
 	if (level < 2)
 		reduce_part(h, &l);

@@ -111,7 +111,8 @@ static void prove_some(struct hcomm_sched_args *a, uint32_t i, struct tally *t)
 	a->chunk_size = chunks[(i + n) % 3];
 	a->channels = 1 + (i + n + a->root) % 3;
 	a->redop = i % 4;
-	a->radix = a->algo == HCOMM_ALGO_KNOMIAL ? 2 + (i + n) % 7 : 0;
+	a->radix = a->algo == HCOMM_ALGO_KNOMIAL ||
+		   a->algo == HCOMM_ALGO_HIERARCHICAL ? 2 + (i + n) % 7 : 0;
 	a->fixed_order = case_reduces(a->coll) && i % 4 < 2 &&
 			 case_supported(a->coll, a->algo, false, true);
 	if (i % 3 && case_supported(a->coll, a->algo, true, false))

@@ -177,7 +177,7 @@ static const struct arg args[] = {
 	ARG_NUMBER(OPT_CHANNELS, "channels", "N", channels, 1, HCOMM_SCHED_MAX_CHANNELS,
 		   "With --algo: channels (default: 1)"),
 	ARG_NUMBER(OPT_RADIX, "radix", "N", radix, 2, HCOMM_SCHED_MAX_RADIX,
-		   "With --algo: radix of k-nomial (default: 4)"),
+		   "With --algo: radix of k-nomial (default: 4); hierarchical AllReduce: last level by halves (2), whole parts (3)"),
 	ARG_CALL(OPT_WISH, "wish", "TEXT", wish_arg, "As HCOMM_ALGO, e.g. allreduce:ring,hd"),
 	ARG_CALL(OPT_TABLE, "table", "TEXT", table_arg, "As HCOMM_ALGO_TABLE"),
 	ARG_CALL(OPT_PROTO, "proto", "NAME", proto_arg, "As HCOMM_PROTO"),
