@@ -7,7 +7,8 @@
  *
  * For tests and first steps; clusters have launchers.  Sets HCOMM_RANK, HCOMM_SIZE,
  * HCOMM_LOCAL_RANK, HCOMM_ROOT and HCOMM_SECRET.  When a rank fails, the others of
- * this node are ended; the result is the status of the first that failed.
+ * this node have some seconds to say what they know of it, then they are ended; the
+ * result is the status of the first that failed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +26,9 @@
 #include <unistd.h>
 
 #define MAX_LOCAL	4096
+#define TELL_SECONDS	2	/* between the first failure and SIGTERM */
 #define GRACE_SECONDS	5	/* between SIGTERM and SIGKILL */
+#define ALONE_SECONDS	5	/* ranks that go on so long after another are told of */
 
 static pid_t children[MAX_LOCAL];
 static int nchildren;
@@ -161,37 +164,88 @@ static int status_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static void say_failed(long rank, int status)
+{
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "hcomm_run: rank %ld was killed by signal %d (SIG%s); ending the others\n",
+			rank, WTERMSIG(status), sigabbrev_np(WTERMSIG(status)) ?: "?");
+	else
+		fprintf(stderr, "hcomm_run: rank %ld ended with status %d; ending the others\n",
+			rank, WEXITSTATUS(status));
+}
+
+/**
+ * struct ends - how the ranks ended so far
+ * @left: ranks that run
+ * @result: status of the first that failed, 0: none
+ * @failed_at: when it did
+ * @good_rank: the first that ended well, -1: none, or it was told of
+ * @good_at: when it did
+ */
+struct ends {
+	int left;
+	int result;
+	time_t failed_at;
+	long good_rank;
+	time_t good_at;
+};
+
+static void note_end(struct ends *e, long rank, int status)
+{
+	e->left--;
+	if (e->result)
+		return;
+	if (!status) {
+		if (!e->good_at) {
+			e->good_rank = rank;
+			e->good_at = seconds();
+		}
+		return;
+	}
+	e->result = status_of(status);
+	e->failed_at = seconds();
+	if (e->left)
+		say_failed(rank, status);
+}
+
+/* what is due by now */
+static void pass_time(struct ends *e)
+{
+	time_t since = seconds() - (e->result ? e->failed_at : e->good_at);
+
+	if (e->result) {
+		/* whole seconds: the last one may have been short */
+		if (since > TELL_SECONDS + GRACE_SECONDS)
+			signal_all(SIGKILL);
+		else if (since > TELL_SECONDS)
+			signal_all(SIGTERM);
+	} else if (e->good_rank >= 0 && e->left && since > ALONE_SECONDS) {
+		fprintf(stderr, "hcomm_run: rank %ld has ended with status 0; still running: %d\n",
+			e->good_rank, e->left);
+		e->good_rank = -1;
+	}
+}
+
 /* wait for all ranks; signals in @set are blocked and come by sigtimedwait() */
 static int wait_all(const sigset_t *set, long first_rank)
 {
+	struct ends ends = { .left = nchildren, .good_rank = -1 };
 	struct timespec tick = { .tv_sec = 1 };
-	int left = nchildren, result = 0, status, i;
-	time_t kill_at = 0;
+	int status, sig, i;
 	pid_t pid;
-	int sig;
 
-	while (left) {
+	while (ends.left) {
 		sig = sigtimedwait(set, NULL, &tick);
 		if (sig > 0 && sig != SIGCHLD)
 			signal_all(sig);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 			i = forget(pid);
-			if (i < 0)
-				continue;
-			left--;
-			if (!status || result)
-				continue;
-			result = status_of(status);
-			if (left)
-				fprintf(stderr, "hcomm_run: rank %ld ended with status %d; ending the others\n",
-					first_rank + i, result);
-			signal_all(SIGTERM);
-			kill_at = seconds() + GRACE_SECONDS;
+			if (i >= 0)
+				note_end(&ends, first_rank + i, status);
 		}
-		if (kill_at && seconds() >= kill_at)
-			signal_all(SIGKILL);
+		pass_time(&ends);
 	}
-	return result;
+	return ends.result;
 }
 
 /* start them and wait; in this process, signals only come when they are waited for */
