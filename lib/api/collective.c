@@ -7,8 +7,7 @@
 
 /**
  * struct kind - a collective
- * @name: for messages
- * @vector_name: of its V form
+ * @vector_name: name of its V form, for messages
  * @reduces: it has an operation
  * @rooted: it has a root
  * @sends_all: who sends has a block for each rank, else one
@@ -17,7 +16,6 @@
  * @root_receives: nobody else does
  */
 struct kind {
-	const char *name;
 	const char *vector_name;
 	bool reduces;
 	bool rooted;
@@ -28,35 +26,33 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	[HCOMM_COLL_BARRIER] = { .name = "Barrier" },
 	[HCOMM_COLL_BROADCAST] = {
-		.name = "Broadcast", .rooted = true, .root_sends = true,
+		.rooted = true, .root_sends = true,
 	},
 	[HCOMM_COLL_REDUCE] = {
-		.name = "Reduce", .reduces = true, .rooted = true, .root_receives = true,
+		.reduces = true, .rooted = true, .root_receives = true,
 	},
-	[HCOMM_COLL_ALLREDUCE] = { .name = "AllReduce", .reduces = true },
+	[HCOMM_COLL_ALLREDUCE] = { .reduces = true },
 	[HCOMM_COLL_REDUCE_SCATTER] = {
-		.name = "ReduceScatter", .vector_name = "ReduceScatterV",
-		.reduces = true, .sends_all = true,
+		.vector_name = "ReduceScatterV", .reduces = true, .sends_all = true,
 	},
 	[HCOMM_COLL_ALLGATHER] = {
-		.name = "AllGather", .vector_name = "AllGatherV", .receives_all = true,
+		.vector_name = "AllGatherV", .receives_all = true,
 	},
 	[HCOMM_COLL_GATHER] = {
-		.name = "Gather", .vector_name = "GatherV",
+		.vector_name = "GatherV",
 		.rooted = true, .receives_all = true, .root_receives = true,
 	},
 	[HCOMM_COLL_SCATTER] = {
-		.name = "Scatter", .vector_name = "ScatterV",
+		.vector_name = "ScatterV",
 		.rooted = true, .sends_all = true, .root_sends = true,
 	},
 	[HCOMM_COLL_ALLTOALL] = {
-		.name = "AlltoAll", .vector_name = "AlltoAllV",
+		.vector_name = "AlltoAllV",
 		.sends_all = true, .receives_all = true,
 	},
-	[HCOMM_COLL_SCAN] = { .name = "Scan", .reduces = true },
-	[HCOMM_COLL_EXSCAN] = { .name = "Exscan", .reduces = true },
+	[HCOMM_COLL_SCAN] = { .reduces = true },
+	[HCOMM_COLL_EXSCAN] = { .reduces = true },
 };
 
 /* blocks of equal length */
@@ -136,7 +132,7 @@ static hcommResult_t make(const struct hcomm_coll_args *a, hcommComm_t handle,
 {
 	const struct kind *k = &kinds[a->coll];
 	struct hcomm_call_args call = {
-		.name = a->vector ? k->vector_name : k->name,
+		.name = a->vector ? k->vector_name : hcomm_call_name(a->coll),
 		.coll = a->coll, .dtype = (uint32_t)a->dtype, .vector = a->vector,
 	};
 	struct hcomm_coll_sizes sizes = { 0 };

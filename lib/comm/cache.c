@@ -178,7 +178,7 @@ static hcommResult_t load_p2p(struct hcomm_comm *comm,
 
 static hcommResult_t plan_failed(int err, const struct hcomm_plan_key *key)
 {
-	const char *coll = hcomm_coll_name(key->coll);
+	const char *coll = hcomm_call_name(key->coll);
 	const char *algo = hcomm_algo_name(key->cand.algo);
 
 	if (err == -ENOMEM)
@@ -239,7 +239,7 @@ static hcommResult_t load_coll(struct hcomm_comm *comm,
 	steps = hcomm_plan_steps(plan, &nsteps);
 	deps = hcomm_plan_deps(plan, &ndeps);
 	ret = load(comm, steps, nsteps, deps, ndeps, e,
-		   hcomm_coll_name(key->coll));
+		   hcomm_call_name(key->coll));
 	hcomm_plan_free(plan);
 	return ret;
 }

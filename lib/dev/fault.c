@@ -63,9 +63,27 @@ const char *hcomm_redop_text(uint32_t op)
 	return op < HCOMM_OP_COUNT ? names[op] : "unknown operation";
 }
 
+const char *hcomm_call_name(uint32_t coll)
+{
+	static const char *const names[] = {
+		[HCOMM_COLL_BARRIER] = "Barrier",
+		[HCOMM_COLL_BROADCAST] = "Broadcast",
+		[HCOMM_COLL_REDUCE] = "Reduce",
+		[HCOMM_COLL_ALLREDUCE] = "AllReduce",
+		[HCOMM_COLL_REDUCE_SCATTER] = "ReduceScatter",
+		[HCOMM_COLL_ALLGATHER] = "AllGather",
+		[HCOMM_COLL_GATHER] = "Gather",
+		[HCOMM_COLL_SCATTER] = "Scatter",
+		[HCOMM_COLL_ALLTOALL] = "AlltoAll",
+		[HCOMM_COLL_SCAN] = "Scan",
+		[HCOMM_COLL_EXSCAN] = "Exscan",
+	};
+
+	return coll < ARRAY_SIZE(names) && names[coll] ? names[coll] : "unknown call";
+}
+
 void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 {
-	const char *coll = hcomm_coll_name(call->coll);
 	const char *algo = hcomm_algo_name(call->algo);
 	const char *op = "", *comma = "";
 	char root[32] = "";
@@ -76,7 +94,7 @@ void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 			 (unsigned long long)call->count);
 		return;
 	case HCOMM_COLL_BARRIER:
-		snprintf(text, room, "barrier");
+		snprintf(text, room, "%s", hcomm_call_name(call->coll));
 		return;
 	case HCOMM_COLL_REDUCE:
 	case HCOMM_COLL_ALLREDUCE:
@@ -95,7 +113,7 @@ void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 		snprintf(root, sizeof(root), ", root %u", call->root);
 		break;
 	}
-	snprintf(text, room, "%s of %llu %s%s%s%s, %s", coll ? coll : "unknown call",
+	snprintf(text, room, "%s of %llu %s%s%s%s, %s", hcomm_call_name(call->coll),
 		 (unsigned long long)call->count, hcomm_dtype_text(call->dtype),
 		 comma, op, root, algo ? algo : "unknown algorithm");
 }
@@ -132,10 +150,10 @@ static void reason_text(const struct hcomm_fault *f, char *text, size_t room)
 		snprintf(text, room, "the process of rank %u ended; look there for the cause", f->rank);
 		break;
 	case HCOMM_FAULT_PEER_LEFT:
-		snprintf(text, room, "rank %u destroyed its communicator while others still used it", f->rank);
+		snprintf(text, room, "rank %u ended or destroyed its communicator while others still used it", f->rank);
 		break;
 	case HCOMM_FAULT_LINK:
-		snprintf(text, room, "the link between rank %u and rank %u broke (%s); look at its state in /sys/class/hcomm", f->reporter, f->rank, err);
+		snprintf(text, room, "the link between rank %u and rank %u broke (%s); see the kernel log of both nodes", f->reporter, f->rank, err);
 		break;
 	case HCOMM_FAULT_CONNECT:
 		snprintf(text, room, "no link from rank %u to rank %u (%s); check the network between the two nodes, HCOMM_NIC and HCOMM_TRANSPORT", f->reporter, f->rank, err);

@@ -361,8 +361,8 @@ static void test_texts(void)
 	uint32_t i;
 
 	hcomm_fault_text(&f, text, sizeof(text));
-	CHECK(strstr(text, "rank 1: ") && strstr(text, "16 fp32, sum") &&
-	      strstr(text, "rank 3: ") && strstr(text, "5 int8, root 2"), "%s", text);
+	CHECK(strstr(text, "rank 1: AllReduce of 16 fp32, sum") &&
+	      strstr(text, "rank 3: Broadcast of 5 int8, root 2"), "%s", text);
 	CHECK(hcomm_fault_result(&f) == HCOMM_ERR_MISMATCH, "result");
 	/* whatever differs is said */
 	f.mine.coll = f.theirs.coll = HCOMM_COLL_EXSCAN;
