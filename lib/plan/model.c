@@ -205,6 +205,20 @@ out:
 	return err;
 }
 
+/* with as few digits as it takes to read the same bits back */
+static int format(char *text, size_t room, const char *name, double value)
+{
+	char digits[32];
+	int n;
+
+	for (n = 6; n <= 17; n++) {
+		snprintf(digits, sizeof(digits), "%.*g", n, value);
+		if (!(strtod(digits, NULL) < value || strtod(digits, NULL) > value))
+			break;
+	}
+	return snprintf(text, room, "%s = %s\n", name, digits);
+}
+
 int hcomm_model_print(const struct hcomm_model *model, char *text, size_t room)
 {
 	struct hcomm_model copy = *model;
@@ -212,9 +226,8 @@ int hcomm_model_print(const struct hcomm_model *model, char *text, size_t room)
 	int n;
 
 	for (i = 0; i < NKEYS; i++) {
-		/* 17 digits: what is read back has the same bits */
-		n = snprintf(len < room ? text + len : NULL, len < room ? room - len : 0,
-			     "%s = %.17g\n", keys[i].name, *number(&copy, i));
+		n = format(len < room ? text + len : NULL, len < room ? room - len : 0,
+			   keys[i].name, *number(&copy, i));
 		if (n < 0)
 			return n;
 		len += (size_t)n;

@@ -2,7 +2,6 @@
 /* Words for algorithms and collectives. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "names.h"
 
@@ -27,11 +26,6 @@ static const struct alias {
 
 #define NALIASES	(sizeof(aliases) / sizeof(aliases[0]))
 
-static bool is_word(const char *name, const char *word, size_t len)
-{
-	return strlen(name) == len && !strncasecmp(name, word, len);
-}
-
 static bool choosable(uint32_t algo)
 {
 	return algo != HCOMM_ALGO_NONE && algo != HCOMM_ALGO_P2P &&
@@ -43,11 +37,11 @@ int hcomm_algo_by_word(const char *word, size_t len)
 	uint32_t i;
 
 	for (i = 0; i < HCOMM_ALGO_COUNT; i++) {
-		if (choosable(i) && is_word(hcomm_algo_name(i), word, len))
+		if (choosable(i) && hcomm_is_word(hcomm_algo_name(i), word, len))
 			return (int)i;
 	}
 	for (i = 0; i < NALIASES; i++) {
-		if (is_word(aliases[i].word, word, len))
+		if (hcomm_is_word(aliases[i].word, word, len))
 			return (int)aliases[i].algo;
 	}
 	return -1;
@@ -58,7 +52,7 @@ int hcomm_coll_by_word(const char *word, size_t len)
 	uint32_t i;
 
 	for (i = HCOMM_COLL_BARRIER; i < HCOMM_PLAN_COLLS; i++) {
-		if (is_word(hcomm_coll_name(i), word, len))
+		if (hcomm_is_word(hcomm_coll_name(i), word, len))
 			return (int)i;
 	}
 	return -1;

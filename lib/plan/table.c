@@ -13,18 +13,25 @@
 /**
  * struct reader - where in the text, and where to complain
  * @p: next character
+ * @item: beginning of the range, or of the collective, that is read
  * @why: error
  * @room: its size
  */
 struct reader {
 	const char *p;
+	const char *item;
 	char *why;
 	size_t room;
 };
 
 static int fail(struct reader *r, const char *what, const char *more)
 {
-	snprintf(r->why, r->room, "at \"%.20s\": %s%s", r->p, what, more);
+	size_t len = strcspn(r->item, ",;\n#");
+
+	while (len && isspace((unsigned char)r->item[len - 1]))
+		len--;
+	snprintf(r->why, r->room, "\"%.*s\": %s%s", (int)(len < 40 ? len : 40), r->item,
+		 what, more);
 	return -EINVAL;
 }
 
@@ -82,7 +89,7 @@ static int read_range(struct reader *r, struct hcomm_range *range)
 	if (*r->p != '=')
 		return fail(r, "use from-to=algorithm, or from-=algorithm", "");
 	if (range->to <= range->from)
-		return fail(r, "the range before it is empty", "");
+		return fail(r, "the range is empty", "");
 	r->p++;
 	len = strcspn(r->p, ",;\n# \t\r");
 	algo = hcomm_algo_by_word(r->p, len);
@@ -106,7 +113,7 @@ static int add_range(struct hcomm_policy *policy, const struct hcomm_range *rang
 
 		if (o->coll == range->coll && o->from < range->to &&
 		    range->from < o->to)
-			return fail(r, "the range before it overlaps another one", "");
+			return fail(r, "the range overlaps another one", "");
 	}
 	if (policy->nranges == HCOMM_TABLE_RANGES)
 		return fail(r, "too many ranges", "");
@@ -133,6 +140,8 @@ static int read_coll(struct hcomm_policy *policy, struct reader *r)
 	do {
 		r->p++;
 		skip(r);
+		if (*r->p && !strchr(",;\n", *r->p))
+			r->item = r->p;
 		if (read_range(r, &range) || add_range(policy, &range, r))
 			return -EINVAL;
 		skip(r);
@@ -143,20 +152,26 @@ static int read_coll(struct hcomm_policy *policy, struct reader *r)
 static int parse(struct hcomm_policy *policy, const char *text, char *why,
 		 size_t room)
 {
-	struct reader r = { text, why, room };
+	struct reader r = { text, text, why, room };
 	bool any = false;
 
 	for (;;) {
 		skip(&r);
-		if (!*r.p)
-			return any ? 0 : fail(&r, "the table is empty", "");
+		if (!*r.p && any)
+			return 0;
+		if (!*r.p) {
+			snprintf(why, room, "the table is empty");
+			return -EINVAL;
+		}
 		if (*r.p == ';' || *r.p == '\n') {
 			r.p++;
 			continue;
 		}
+		r.item = r.p;
 		if (read_coll(policy, &r))
 			return -EINVAL;
 		any = true;
+		r.item = r.p;
 		if (*r.p && *r.p != ';' && *r.p != '\n')
 			return fail(&r, "use , between ranges and ; between collectives",
 				    "");
@@ -173,7 +188,7 @@ static int parse_file(struct hcomm_policy *policy, const char *path, char *why,
 
 	if (!f) {
 		err = -errno;
-		snprintf(why, room, "%s: %s", path, strerror(-err));
+		snprintf(why, room, "%s", strerror(-err));
 		return err;
 	}
 	text = malloc(MAX_FILE + 1);
@@ -184,7 +199,7 @@ static int parse_file(struct hcomm_policy *policy, const char *path, char *why,
 	}
 	len = fread(text, 1, MAX_FILE + 1, f);
 	if (ferror(f) || len > MAX_FILE || memchr(text, 0, len)) {
-		snprintf(why, room, "%s: no text of up to %d bytes", path, MAX_FILE);
+		snprintf(why, room, "no text of up to %d bytes", MAX_FILE);
 		err = -EINVAL;
 		goto out;
 	}

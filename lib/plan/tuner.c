@@ -24,6 +24,15 @@ struct hcomm_tuner_plugin {
 	bool opened;
 };
 
+/* who prints it names the file, too */
+static const char *without_path(const char *text, const char *path)
+{
+	size_t len = strlen(path);
+
+	return !strncmp(text, path, len) && !strncmp(text + len, ": ", 2) ?
+	       text + len + 2 : text;
+}
+
 int hcomm_tuner_load(const char *path, struct hcomm_tuner_plugin **out, char *why,
 		     size_t room)
 {
@@ -37,7 +46,7 @@ int hcomm_tuner_load(const char *path, struct hcomm_tuner_plugin **out, char *wh
 	err = -ENOENT;
 	p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!p->handle) {
-		snprintf(why, room, "%s", dlerror());
+		snprintf(why, room, "%s", without_path(dlerror(), path));
 		goto fail;
 	}
 	p->ops = dlsym(p->handle, HCOMM_TUNER_SYMBOL);

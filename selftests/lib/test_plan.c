@@ -33,6 +33,13 @@ static void test_names(void)
 	CHECK(hcomm_algo_by_word("none", 4) < 0, "none");
 	CHECK(hcomm_coll_by_word("reduce-scatter", 14) == HCOMM_COLL_REDUCE_SCATTER,
 	      "coll");
+	CHECK(hcomm_coll_by_word("ReduceScatter", 13) == HCOMM_COLL_REDUCE_SCATTER &&
+	      hcomm_coll_by_word("reduce_scatter:", 14) == HCOMM_COLL_REDUCE_SCATTER &&
+	      hcomm_coll_by_word("all_reduce", 10) == HCOMM_COLL_ALLREDUCE, "separators");
+	CHECK(hcomm_coll_by_word("reduce", 6) == HCOMM_COLL_REDUCE &&
+	      hcomm_coll_by_word("reduce-", 6) == HCOMM_COLL_REDUCE &&
+	      hcomm_coll_by_word("reduce-scat", 11) < 0 && hcomm_coll_by_word("-", 1) < 0,
+	      "parts");
 	CHECK(hcomm_coll_by_word("p2p", 3) < 0 && hcomm_coll_by_word("group", 5) < 0,
 	      "not to plan");
 	hcomm_algo_words(HCOMM_COLL_BARRIER, words, sizeof(words));
@@ -171,12 +178,15 @@ static void test_bad_table(void)
 		{ "allreduce: ring", "size in bytes" }, { "allreduce: 0=ring", "from-to" },
 		{ "allreduce: 0-4=rings", "these can" },
 		{ "barrier: 0-4=ring", "these can" }, { "allreduce: 4-4=ring", "empty" },
-		{ "allreduce: 0-4=ring,3-9=rd", "overlaps" },
+		{ "allreduce: 0-4=ring,3-9=rd", "\"3-9=rd\": the range overlaps" },
+		{ "allreduce: 0-4=ring, 9-9=rd ; reduce: 0-=tree", "\"9-9=rd\": the range is" },
+		{ "allreduce: 0-4=ring\nreduce 0-=tree", "\"reduce 0-=tree\": a colon" },
+		{ "reduce:", "\"reduce:\": a size" },
 		{ "allreduce: 0-=ring,9-10=rd", "overlaps" },
 		{ "allreduce: 0-4X=ring", "from-to" },
 		{ "allreduce: 0-99999999999T=ring", "too large" },
 		{ "allreduce: 0-4=ring allreduce: 4-5=rd", "use ," },
-		{ "@/nonexistent/table", "No such file" },
+		{ "@/nonexistent/table", "No such file" }, { "@/", "no text" },
 	};
 	size_t i;
 
@@ -184,6 +194,8 @@ static void test_bad_table(void)
 		*why = 0;
 		CHECK(table(bad[i][0]) < 0, "\"%s\" is taken", bad[i][0]);
 		CHECK(strstr(why, bad[i][1]), "\"%s\": %s", bad[i][0], why);
+		/* the caller says where it stands */
+		CHECK(*bad[i][0] != '@' || !strchr(why, '/'), "%s", why);
 	}
 }
 
@@ -198,6 +210,7 @@ static void test_model(void)
 	CHECK(!hcomm_model_check(&a), "the built-in model is not sane");
 	a.link[HCOMM_LINK_NODE].latency = 1.0 / 3e5;
 	CHECK(hcomm_model_print(&a, text, sizeof(text)) < (int)sizeof(text), "room");
+	CHECK(strstr(text, "local.latency = 3e-06\n"), "%s", text);
 	memset(&b, 0, sizeof(b));
 	CHECK(!hcomm_model_parse(text, &b, why, sizeof(why)), "%s", why);
 	CHECK(!memcmp(&a, &b, sizeof(a)), "not the same after print and parse");

@@ -108,7 +108,7 @@ static void test_bad(void)
 	struct hcomm_shape other;
 
 	CHECK(hcomm_tuner_load("/nonexistent.so", &t, why, sizeof(why)) < 0 &&
-	      strstr(why, "nonexistent"), "%s", why);
+	      !strncmp(why, "cannot open", 11), "%s", why);
 	CHECK(hcomm_tuner_load("libc.so.6", &t, why, sizeof(why)) < 0 &&
 	      strstr(why, "no symbol"), "%s", why);
 	version = 99;

@@ -12,9 +12,9 @@
  *	broadcast, reduce, scan, exscan	1
  *	sendrecv, oneway		1
  */
-#include <ctype.h>
 #include <string.h>
 
+#include "../../lib/plan/names.h"
 #include "perf.h"
 
 const char *const perf_coll_names[PERF_COLLS] = {
@@ -23,29 +23,12 @@ const char *const perf_coll_names[PERF_COLLS] = {
 	"sendrecv", "oneway", "barrier",
 };
 
-/* "all_reduce" is "allreduce" */
-static bool same_name(const char *a, const char *b)
-{
-	for (;;) {
-		while (*a == '_' || *a == '-')
-			a++;
-		while (*b == '_' || *b == '-')
-			b++;
-		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-			return false;
-		if (!*a)
-			return true;
-		a++;
-		b++;
-	}
-}
-
 bool perf_coll_by_name(const char *name, enum perf_coll *coll)
 {
 	unsigned int i;
 
 	for (i = 0; i < PERF_COLLS; i++) {
-		if (same_name(name, perf_coll_names[i])) {
+		if (hcomm_is_word(perf_coll_names[i], name, strlen(name))) {
 			*coll = (enum perf_coll)i;
 			return true;
 		}
