@@ -68,6 +68,8 @@ echo "charts: the same with engines" >&2
 for n in "${engine[@]}"; do
 	run small-engine --algo recursive-doubling --ranks "$n" --count 256
 	run medium-engine --algo halving-doubling --ranks "$n" --count 16384
+	run nodes-engine --algo hierarchical --radix 3 --ranks "$n" --ranks-per-node 8 \
+		--count 16384 --max-runs 1
 done
 
 echo "charts: AllReduce of 1 MiB on other networks" >&2
@@ -87,14 +89,14 @@ net fat-tree 65536 "${hd[@]}" --fabric fat-tree --taper 4
 net dragonfly 65536 "${hd[@]}" --fabric dragonfly
 net slow-link 65536 "${hd[@]}" --slow-node 3
 net slow-rank 65536 "${hd[@]}" --slow-rank 3
-# Its plans grow with the number of nodes.
-net two-level-hierarchical 4096 --algo hierarchical --ranks-per-node 8
+net two-level-hierarchical 65536 --algo hierarchical --radix 2 --ranks-per-node 8
 
 series small 4 "${small[@]}"
 series medium 4 "${medium[@]}"
 series large 4 "${large[@]}"
 series small-engine 4 recursive-doubling
 series medium-engine 4 halving-doubling
+series nodes-engine 4 hierarchical
 series net 11 flat two-level fat-tree dragonfly slow-link slow-rank two-level-hierarchical
 
 # plot NAME TITLE YLABEL EXPRESSION...: log-log over ranks
@@ -143,6 +145,7 @@ plot allreduce-1k "AllReduce, 1 KiB, flat network" "time, us" "${e[@]}" \
 mapfile -t e < <(lines medium 2 "${medium[@]}")
 plot allreduce-64k "AllReduce, 64 KiB, flat network" "time, us" "${e[@]}" \
 	"'$out/medium-engine.halving-doubling.dat' using 1:2 with points lt 2 pt 4 ps 1.3 title 'with engines'" \
+	"'$out/nodes-engine.hierarchical.dat' using 1:2 with linespoints lt 5 title 'hierarchical, 8 a node, engines'" \
 	"'$out/medium.halving-doubling.dat' using 1:3 with lines lt 8 title 'bound'"
 mapfile -t e < <(lines large 2 "${large[@]}")
 plot allreduce-16m "AllReduce, 16 MiB, flat network" "time, us" "${e[@]}" \
