@@ -66,7 +66,7 @@ static hcommResult_t env_meeting(const struct hcomm_start *start,
 	ret = hcomm_addr_resolve(start->host, start->port, m->addrs, &m->naddrs);
 	if (ret || start->rank)
 		return ret;
-	/* rank 0 may know itself by other addresses, but by this one too */
+	/* a name may have addresses of other kinds, too */
 	hub = *m;
 	ret = hcomm_hub_start(&hub, true, timeout_ms);
 	if (ret)

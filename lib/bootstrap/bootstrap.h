@@ -95,13 +95,13 @@ bool hcomm_name_listed(const char *list, const char *name);
 /**
  * hcomm_hub_start - open the port and start the hub
  * @meeting: secret, uuid and addresses; port 0 is replaced by the one in use
- * @any: if an address is not one of this host, listen on all of its addresses
+ * @some: if there are several addresses, those that are of this host are enough
  * @timeout_ms: for the ranks to come once the first has, and for each round
  *
  * The hub ends by itself when all ranks have said good-bye or after an error,
  * which it tells to all that are there.
  */
-hcommResult_t hcomm_hub_start(struct hcomm_meeting *meeting, bool any,
+hcommResult_t hcomm_hub_start(struct hcomm_meeting *meeting, bool some,
 			      uint64_t timeout_ms);
 
 /* --------------------------------------------------------------------- client */

@@ -435,18 +435,8 @@ static int listen_on(const struct sockaddr_storage *addr)
 	return fd;
 }
 
-static void any_address(struct sockaddr_storage *addr)
-{
-	uint16_t port = hcomm_addr_port(addr);
-	sa_family_t family = addr->ss_family;
-
-	memset(addr, 0, sizeof(*addr));
-	addr->ss_family = family;
-	hcomm_addr_set_port(addr, port);
-}
-
-/* all addresses, on one port; 0 or a negative errno */
-static int listen_all(struct hub *hub, bool any)
+/* all addresses, or those that can be had, on one port; 0 or a negative errno */
+static int listen_all(struct hub *hub, bool some)
 {
 	struct hcomm_meeting *m = &hub->meeting;
 	struct sockaddr_storage addr;
@@ -457,12 +447,8 @@ static int listen_all(struct hub *hub, bool any)
 	for (i = 0; i < m->naddrs; i++) {
 		addr = m->addrs[i];
 		fd = listen_on(&addr);
-		if (fd == -EADDRNOTAVAIL && any) {
-			any_address(&addr);
-			fd = listen_on(&addr);
-		}
 		/* a name's other addresses may be of other kinds */
-		if (fd < 0 && any && (i || m->naddrs > 1) && fd != -EADDRINUSE)
+		if (fd < 0 && some && m->naddrs > 1 && fd != -EADDRINUSE)
 			continue;
 		if (fd < 0)
 			return fd;
@@ -477,7 +463,7 @@ static int listen_all(struct hub *hub, bool any)
 	return hub->nlisten ? 0 : -EADDRNOTAVAIL;
 }
 
-static int open_port(struct hub *hub, bool any)
+static int open_port(struct hub *hub, bool some)
 {
 	bool chosen = hcomm_addr_port(&hub->meeting.addrs[0]) == 0;
 	struct hcomm_meeting *m = &hub->meeting;
@@ -485,7 +471,7 @@ static int open_port(struct hub *hub, bool any)
 	uint32_t i;
 
 	for (;;) {
-		err = listen_all(hub, any);
+		err = listen_all(hub, some);
 		if (!err || --tries == 0 || err != -EADDRINUSE)
 			return err;
 		/* the port is free on one address but not on another */
@@ -514,7 +500,7 @@ static int start_thread(struct hub *hub)
 	return err;
 }
 
-hcommResult_t hcomm_hub_start(struct hcomm_meeting *meeting, bool any,
+hcommResult_t hcomm_hub_start(struct hcomm_meeting *meeting, bool some,
 			      uint64_t timeout_ms)
 {
 	struct hub *hub = calloc(1, sizeof(*hub));
@@ -531,7 +517,13 @@ hcommResult_t hcomm_hub_start(struct hcomm_meeting *meeting, bool any,
 		ret = hcomm_fail_errno(errno, "epoll of the bootstrap");
 		goto fail;
 	}
-	err = open_port(hub, any);
+	err = open_port(hub, some);
+	if (err == -EADDRNOTAVAIL) {
+		ret = hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				 "%s is not an address of this host; HCOMM_ROOT (or MASTER_ADDR) must be that of the node of rank 0",
+				 hcomm_addr_text(&hub->meeting.addrs[0]));
+		goto fail;
+	}
 	if (err) {
 		ret = hcomm_fail_errno(-err, "listening on %s for the other ranks",
 				       hcomm_addr_text(&hub->meeting.addrs[0]));

@@ -171,6 +171,28 @@ static void test_nobody(void)
 	CHECK(hcomm_now_ms() - t < 3000, "took long");
 }
 
+/* rank 0 is told an address of another host */
+static void test_foreign_address(void)
+{
+	struct hcomm_meeting m;
+	int64_t begin = hcomm_now_ms();
+
+	new_meeting(&m, false);
+	CHECK(!hcomm_addr_resolve("192.0.2.77", 4711, m.addrs, &m.naddrs), "%s",
+	      hcomm_error_text());
+	CHECK(hcomm_hub_start(&m, true, 60000) == HCOMM_ERR_ENVIRONMENT, "listens");
+	CHECK(strstr(hcomm_error_text(), "192.0.2.77:4711 is not an address of this host"),
+	      "%s", hcomm_error_text());
+	CHECK(hcomm_now_ms() - begin < 5000, "waits");
+	/* one of several is enough */
+	m.naddrs = 2;
+	m.addrs[1] = m.addrs[0];
+	((struct sockaddr_in *)&m.addrs[1])->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	hcomm_addr_set_port(&m.addrs[0], 0);
+	hcomm_addr_set_port(&m.addrs[1], 0);
+	CHECK(!hcomm_hub_start(&m, true, 100), "%s", hcomm_error_text());
+}
+
 static void test_wrong_secret(void)
 {
 	struct hcomm_meeting m, other;
@@ -451,6 +473,7 @@ int main(void)
 	RUN(meet(5, 2, HCOMM_BS_MAX_BLOB, false), "large blobs");
 	RUN(test_missing(), "missing ranks are named on all that are there");
 	RUN(test_nobody(), "nobody listens");
+	RUN(test_foreign_address(), "an address of another host fails at once");
 	RUN(test_wrong_secret(), "a wrong secret is refused, the others go on");
 	RUN(test_size_differs(), "different sizes are named");
 	RUN(test_twice(), "a rank that comes twice is named");
