@@ -65,6 +65,11 @@ install: all install-lib install-tools
 		$(DESTDIR)/lib/modules/$(KVER)/updates/hcomm.ko
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); ldconfig; fi
 
+uninstall: uninstall-lib uninstall-tools
+	rm -f $(DESTDIR)$(UDEVDIR)/90-hcomm.rules $(DESTDIR)$(INCLUDEDIR)/linux/hcomm.h \
+		$(DESTDIR)/lib/modules/$(KVER)/updates/hcomm.ko
+	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); ldconfig; fi
+
 .PHONY: run check check-debug bench charts clean help
 run:
 	tools/run.sh
