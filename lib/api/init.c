@@ -51,7 +51,11 @@ static hcommResult_t enter(void)
 {
 	hcommResult_t ret = hcomm_dev_check_fork();
 
-	return ret ? ret : hcomm_log_setup();
+	if (!ret)
+		ret = hcomm_log_setup();
+	if (!ret)
+		hcomm_env_warn_unknown();
+	return ret;
 }
 
 /* where the ranks of the environment meet; rank 0 opens the port */

@@ -98,6 +98,7 @@ hcommResult_t hcomm_options_bootstrap_timeout(uint64_t *ms)
 
 static hcommResult_t from_env(struct hcomm_options *o)
 {
+	const char *ifname = getenv("HCOMM_SOCKET_IFNAME");
 	uint64_t chunk = o->chunk_size, eager = o->eager_size;
 	uint64_t bounce = o->bounce_size, runs = o->max_runs;
 	uint64_t cache = o->cache_size, connect = o->connect_timeout_ms;
@@ -141,6 +142,10 @@ static hcommResult_t from_env(struct hcomm_options *o)
 		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
 				  "HCOMM_NIC=%s: use names of RDMA devices, e.g. mlx5_0,mlx5_1 or ^rxe0",
 				  o->nic);
+	if (ifname && (!*ifname || !strcmp(ifname, "^")))
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				  "HCOMM_SOCKET_IFNAME=%s: use names of network interfaces, e.g. eth0,eth1 or ^eth2",
+				  ifname);
 	return HCOMM_SUCCESS;
 }
 

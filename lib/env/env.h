@@ -24,6 +24,12 @@ hcommResult_t hcomm_env_size(const char *name, uint64_t min, uint64_t max,
 hcommResult_t hcomm_env_seconds(const char *name, uint64_t min_ms,
 				uint64_t max_ms, uint64_t *out_ms);
 
+/* is "NAME=value" a variable of this library, or none of its business? */
+bool hcomm_env_known(const char *var);
+
+/* once, from level warn up: name those that begin with HCOMM_ and are not known */
+void hcomm_env_warn_unknown(void);
+
 /* decimal digits only, no sign, no space */
 bool hcomm_parse_number(const char *text, uint64_t max, uint64_t *out);
 

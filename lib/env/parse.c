@@ -67,7 +67,13 @@ hcommResult_t hcomm_env_size(const char *name, uint64_t min, uint64_t max,
 		ok = hcomm_parse_number(digits, max / unit, &value);
 	}
 	value *= unit;
-	if (!ok || value < min || value % multiple)
+	ok = ok && value >= min;
+	if (!ok && multiple == 1)
+		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+				  "%s=%s: use %llu to %llu bytes (suffixes K and M are known)",
+				  name, text, (unsigned long long)min,
+				  (unsigned long long)max);
+	if (!ok || value % multiple)
 		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
 				  "%s=%s: use a multiple of %llu from %llu to %llu bytes (suffixes K and M are known)",
 				  name, text, (unsigned long long)multiple,

@@ -270,19 +270,38 @@ static hcommResult_t root_from_launcher(size_t which, struct hcomm_start *start,
 	return HCOMM_SUCCESS;
 }
 
-static hcommResult_t read_root(size_t which, struct hcomm_start *start,
-			       const char *identity)
+/* HCOMM_ROOT, which is set */
+static hcommResult_t root_by_hand(struct hcomm_start *start)
 {
 	const char *root = getenv("HCOMM_ROOT");
 
-	if (root) {
-		if (hcomm_parse_host_port(root, start->host,
-					  sizeof(start->host), &start->port))
-			return HCOMM_SUCCESS;
+	if (hcomm_parse_host_port(root, start->host, sizeof(start->host), &start->port))
+		return HCOMM_SUCCESS;
+	return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
+			  "HCOMM_ROOT=%s: use address:port, for IPv6 [address]:port",
+			  root);
+}
+
+/* bad values are refused also where they are not needed */
+static hcommResult_t check_values(void)
+{
+	const char *secret = getenv("HCOMM_SECRET");
+	struct hcomm_start unused;
+	uint64_t port;
+
+	if (secret && !*secret)
 		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-				  "HCOMM_ROOT=%s: use address:port, for IPv6 [address]:port",
-				  root);
-	}
+				  "HCOMM_SECRET is empty: set a random text, or unset it");
+	if (getenv("HCOMM_ROOT") && root_by_hand(&unused))
+		return HCOMM_ERR_ENVIRONMENT;
+	return read_port(&port);
+}
+
+static hcommResult_t read_root(size_t which, struct hcomm_start *start,
+			       const char *identity)
+{
+	if (getenv("HCOMM_ROOT"))
+		return root_by_hand(start);
 	if (which == BARE)
 		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
 				  "HCOMM_ROOT is not set, but HCOMM_SIZE=%u: set it to address:port of rank 0's node",
@@ -310,14 +329,12 @@ hcommResult_t hcomm_env_start(struct hcomm_start *start)
 		if (launcher_present(i))
 			break;
 	}
-	if (i == ARRAY_SIZE(launchers))
-		return HCOMM_SUCCESS;
+	ret = check_values();
+	if (ret || i == ARRAY_SIZE(launchers))
+		return ret;
 	ret = read_ranks(&launchers[i], start);
 	if (ret || start->size == 1)
 		return ret;
-	if (secret && !*secret)
-		return hcomm_fail(HCOMM_ERR_ENVIRONMENT,
-				  "HCOMM_SECRET is empty: set a random text, or unset it");
 	job_identity(&launchers[i], identity, sizeof(identity));
 	if (i == PMI && !*identity)
 		identity_of_proxy(start->size, identity, sizeof(identity));

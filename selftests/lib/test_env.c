@@ -307,7 +307,8 @@ static void test_bad_options(void)
 		{ "HCOMM_ALGO_TABLE", "" }, { "HCOMM_ALGO_TABLE", "@/nonexistent" },
 		{ "HCOMM_PROTO", "read" }, { "HCOMM_MODEL", "/nonexistent" },
 		{ "HCOMM_TUNER", "" }, { "HCOMM_TUNE", "2" }, { "HCOMM_PROBE", "yes" },
-		{ "HCOMM_GROUP", "-1" },
+		{ "HCOMM_GROUP", "-1" }, { "HCOMM_SOCKET_IFNAME", "" },
+		{ "HCOMM_SOCKET_IFNAME", "^" },
 	};
 	size_t i;
 
@@ -315,6 +316,8 @@ static void test_bad_options(void)
 		ENV(bad[i][0], bad[i][1]);
 		REFUSED(hcomm_options_read(NULL, &o), bad[i][0]);
 	}
+	ENV("HCOMM_BOUNCE_SIZE", "2M");
+	REFUSED(hcomm_options_read(NULL, &o), "use 0 to 1048576 bytes");
 	ENV("HCOMM_ALGO", "rings");
 	REFUSED(hcomm_options_read(NULL, &o), hcomm_algo_name(HCOMM_ALGO_DOUBLE_TREE));
 }
@@ -369,6 +372,66 @@ static void test_log(void)
 	CHECK(hcomm_log_level == HCOMM_LOG_NONE && !hcomm_log_decisions, "unset");
 }
 
+/* a value that one rank does not need is read all the same */
+static void test_unused(void)
+{
+	static const char *const bad[][2] = {
+		{ "HCOMM_ROOT", "garbage" }, { "HCOMM_PORT", "70000" },
+		{ "HCOMM_SECRET", "" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ENV("HCOMM_RANK", "0", "HCOMM_SIZE", "1", bad[i][0], bad[i][1]);
+		REFUSED(hcomm_env_start(&s), bad[i][0]);
+		ENV(bad[i][0], bad[i][1]);
+		REFUSED(hcomm_env_start(&s), bad[i][0]);
+	}
+	ENV("HCOMM_RANK", "0", "HCOMM_SIZE", "1", "HCOMM_ROOT", "a:1", "HCOMM_PORT", "5");
+	STARTED(0, 1, "", 0);
+}
+
+/* what a function writes to stderr */
+static void written_by(void (*fn)(void), char *text, size_t room)
+{
+	int fds[2], old = dup(STDERR_FILENO);
+	ssize_t n;
+
+	if (!CHECK(!pipe(fds), "pipe"))
+		return;
+	dup2(fds[1], STDERR_FILENO);
+	fn();
+	dup2(old, STDERR_FILENO);
+	close(old);
+	close(fds[1]);
+	n = read(fds[0], text, room - 1);
+	text[n > 0 ? n : 0] = 0;
+	close(fds[0]);
+}
+
+static void test_unknown(void)
+{
+	char text[1024];
+
+	CHECK(hcomm_env_known("HCOMM_TUNER=x") && hcomm_env_known("HOME=/"), "known");
+	CHECK(!hcomm_env_known("HCOMM_TUNERS=x") && !hcomm_env_known("HCOMM_TUN=x") &&
+	      !hcomm_env_known("HCOMM_="), "unknown");
+	ENV("HCOMM_CHUNKSIZE", "64K", "HCOMM_CHUNK_SIZE", "64K", "HCOMM_LOG_LEVEL", "error");
+	CHECK(!hcomm_log_setup(), "%s", hcomm_error_text());
+	written_by(hcomm_env_warn_unknown, text, sizeof(text));
+	CHECK(!*text, "%s", text);
+	setenv("HCOMM_LOG_LEVEL", "warn", 1);
+	CHECK(!hcomm_log_setup(), "%s", hcomm_error_text());
+	written_by(hcomm_env_warn_unknown, text, sizeof(text));
+	CHECK(strstr(text, "HCOMM_CHUNKSIZE is set"), "%s", text);
+	CHECK(!strstr(text, "HCOMM_CHUNK_SIZE") && !strstr(text, "HCOMM_LOG"), "%s", text);
+	/* and once only */
+	written_by(hcomm_env_warn_unknown, text, sizeof(text));
+	CHECK(!*text, "%s", text);
+	clearenv();
+	CHECK(!hcomm_log_setup(), "%s", hcomm_error_text());
+}
+
 int main(void)
 {
 	RUN(test_none(), "no launcher: one rank");
@@ -385,5 +448,7 @@ int main(void)
 	RUN(test_bad_options(), "bad options are refused by name");
 	RUN(test_wishes(), "what the planner is told");
 	RUN(test_log(), "log level");
+	RUN(test_unused(), "bad values that are not needed are refused, too");
+	RUN(test_unknown(), "variables that are not known are named");
 	return tap_end();
 }
