@@ -83,14 +83,41 @@ result $? "only eager candidates"
 
 run 64 -a rings && says 'double-tree \(dbtree\)'
 result $? "an unknown algorithm is refused, with those that are known"
-run 64 -C sum && says 'known are barrier'
-result $? "an unknown collective is refused"
+run 64 -C sum && says 'known are barrier' && run 64 -d complex && says 'known are int8' &&
+	run 64 --op foo && says 'known are sum'
+result $? "an unknown collective, type or reduction is refused"
 run 64 --table 'allreduce: ring' && run 64 --proto read && run 64 --model /nonexistent &&
 	run 64 -n 0 && run 64 extra
 result $? "other bad arguments are refused"
-run 2 -n 4 -k 5 && run 2 -n 4 --print 4 && run 2 -C barrier -a ring &&
-	run 2 --tuner /nonexistent.so
-result $? "what can't be planned is refused"
+rc=0
+for built in '--grain 4K' '--channels 2' '--radix 4' '-a ring --radix 4' '-a hier --radix 4' \
+	'-a hier -C barrier --radix 2'; do
+	# shellcheck disable=SC2086
+	run 64 $built && says 'need --algo|--radix .: use it for' || rc=1
+done
+run 0 -a knomial --radix 8 && run 0 -a hier --radix 3 || rc=1
+result $rc "how an algorithm is built is of one that has that"
+run 64 --chunk 5000 && says 'a multiple of 4K, from 4K to' && run 64 --chunk 1000 &&
+	says 'a multiple of 4K' && run 64 --eager 100
+result $? "sizes that the library does not take are refused"
+run 2 -n 4 -k 5 && says 'too many' && run 2 -k 2 --groups 3 && says 'too many' &&
+	run 2 -n 4 --print 4 && run 2 -r 9 && says 'root 9: there are 4 ranks' &&
+	run 2 --op band && says 'is of integers' && run 0 --op band -d int8 &&
+	run 2 --op avg -C scan && says 'no average'
+result $? "what can't be planned is refused, with the reason"
+run 2 -C barrier -a ring && says 'barrier can.t be done by ring; it can be by dissem' &&
+	run 2 --wish allreduce:ring --fixed-order && says 'in fixed order .*by what --wish'
+result $? "who can do it is told"
+run 2 --tuner /nonexistent.so && [ "$(grep -o /nonexistent "$dir/out" | wc -l)" -eq 1 ]
+result $? "a missing file is named once"
+run 0 -C barrier -c 5 -n 4 -k 2 --svg "$dir/b.svg" && says 'hierarchical .* 0 eager' &&
+	! grep -q elements "$dir/b.svg"
+result $? "a barrier has no elements"
+rc=0
+for coll in reduce_scatter ReduceScatter reduce-scatter all_reduce; do
+	run 0 -C $coll --wish "$coll:ring" && says '^\* ring' || rc=1
+done
+result $rc "hyphens and underscores do not count"
 
 echo "1..$n"
 exit $bad

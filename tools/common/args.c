@@ -29,14 +29,31 @@ uint64_t number_arg(struct argp_state *state, const char *name, const char *text
 
 static uint64_t size_arg(struct argp_state *state, const struct arg *arg, const char *text)
 {
-	char least[24], most[24];
+	char least[24], most[24], unit[24];
 	uint64_t value = 0;
+	bool ok = parse_size(text, &value) && value >= arg->min && value <= arg->max;
 
-	if (!parse_size(text, &value) || value < arg->min || value > arg->max)
+	if (arg->multiple && (!ok || value % arg->multiple))
+		argp_error(state, "--%s %s: use a multiple of %s, from %s to %s", arg->name,
+			   text, format_size(arg->multiple, unit),
+			   format_size(arg->min, least), format_size(arg->max, most));
+	if (!ok)
 		argp_error(state, "--%s %s: use a size like 4096, 64K, 4M or 1G, from %s to %s",
 			   arg->name, text, format_size(arg->min, least),
 			   format_size(arg->max, most));
 	return value;
+}
+
+void unknown_arg(struct argp_state *state, const char *text, const char *kind,
+		 const char *const *known, size_t count)
+{
+	char list[400] = "";
+	size_t len = 0, i;
+
+	for (i = 0; i < count && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+					i ? ", " : "", known[i]);
+	argp_error(state, "'%s' is no %s; known are %s", text, kind, list);
 }
 
 static double real_arg(struct argp_state *state, const struct arg *arg, const char *text)

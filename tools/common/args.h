@@ -30,6 +30,7 @@ typedef void arg_call(struct argp_state *state, const char *text, void *options)
  * @at: offset of the member
  * @min: least value
  * @max: largest value
+ * @multiple: of a size: what divides it, or 0
  * @call: for ARGS_CALL
  * @optional: the value may be missing; @call gets NULL then
  */
@@ -38,7 +39,7 @@ struct arg {
 	int key;
 	const char *name, *value, *doc;
 	size_t at;
-	uint64_t min, max;
+	uint64_t min, max, multiple;
 	arg_call *call;
 	bool optional;
 };
@@ -53,6 +54,9 @@ struct arg {
 #define ARG_SIZE(key, name, member, least, most, doc)			\
 	{ .kind = ARGS_SIZE, key, name, "SIZE", doc, .min = least, .max = most, \
 	  .at = offsetof(struct options, member) }
+#define ARG_MULTIPLE(key, name, member, step, most, doc)			\
+	{ .kind = ARGS_SIZE, key, name, "SIZE", doc, .min = step, .max = most, \
+	  .multiple = step, .at = offsetof(struct options, member) }
 #define ARG_REAL(key, name, value, member, most, doc)			\
 	{ .kind = ARGS_REAL, key, name, value, doc, .max = most,	\
 	  .at = offsetof(struct options, member) }
@@ -92,5 +96,9 @@ void parse_args(int argc, char **argv, const struct command_line *line, void *op
 /* for an arg_call: a number, or a usage error */
 uint64_t number_arg(struct argp_state *state, const char *name, const char *text,
 		    uint64_t min, uint64_t max);
+
+/* the same for a word that is none of those known */
+void unknown_arg(struct argp_state *state, const char *text, const char *kind,
+		 const char *const *known, size_t count);
 
 #endif /* HCOMM_TOOLS_ARGS_H */

@@ -23,7 +23,7 @@ const hcommRedOp_t redops[REDOPS] = {
 	hcommBand, hcommBor, hcommBxor, hcommLand, hcommLor, hcommLxor,
 };
 
-static const char *const redop_names[REDOPS] = {
+const char *const redop_names[REDOPS] = {
 	"sum", "prod", "min", "max", "avg", "band", "bor", "bxor", "land", "lor", "lxor",
 };
 
@@ -98,6 +98,15 @@ const char *redop_name(hcommRedOp_t op)
 bool redop_fits(hcommRedOp_t op, hcommDataType_t dtype)
 {
 	return dtype < hcommFloat16 || op < hcommBand || op == hcommAvg;
+}
+
+const char *redop_misfit(hcommRedOp_t op, hcommDataType_t dtype, bool scan)
+{
+	if (scan && op == hcommAvg)
+		return "scans have no average";
+	if (op != PREMUL_SUM && !redop_fits(op, dtype))
+		return "it is of integers: choose another --datatype";
+	return NULL;
 }
 
 static bool is_float(hcommDataType_t dtype)

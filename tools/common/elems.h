@@ -28,12 +28,16 @@
 
 extern const char *const dtype_names[DTYPES];
 extern const hcommRedOp_t redops[REDOPS];
+extern const char *const redop_names[REDOPS];
 
 const char *redop_name(hcommRedOp_t op);
 /* where it is in redops */
 unsigned int redop_index(hcommRedOp_t op);
 /* is there such a reduction of that type? */
 bool redop_fits(hcommRedOp_t op, hcommDataType_t dtype);
+
+/* why there is none, also in a scan; NULL: there is */
+const char *redop_misfit(hcommRedOp_t op, hcommDataType_t dtype, bool scan);
 
 size_t dtype_size(hcommDataType_t dtype);
 /* also "half", "float", "double", "bfloat16" */

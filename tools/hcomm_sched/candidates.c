@@ -43,24 +43,41 @@ static void print_one(const struct job *job, const struct hcomm_decision *d,
 	printf("\n");
 }
 
-void print_candidates(const struct job *job, uint64_t count)
+void none_can(const struct job *job, const char *who)
 {
-	struct hcomm_decision list[HCOMM_MAX_CANDIDATES], chosen;
+	struct hcomm_sched_args args = job->args;
+	const char *coll = hcomm_coll_name(args.coll);
+	char known[512] = "";
+	size_t len = 0;
+
+	for (args.algo = HCOMM_ALGO_NONE + 1; args.algo < HCOMM_ALGO_COUNT; args.algo++) {
+		if (!hcomm_sched_check(&args) && len < sizeof(known))
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
+						len ? ", " : "", hcomm_algo_name(args.algo));
+	}
+	if (!len)
+		fatal("%s of so many elements on so many ranks is too large", coll);
+	fatal("%s%s can't be done by %s; it can be by %s", coll,
+	      args.fixed_order ? " in fixed order" : "", who, known);
+}
+
+void print_candidates(const struct job *job, const struct hcomm_decision *chosen,
+		      uint64_t count)
+{
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
 	uint32_t n, i;
 
 	n = hcomm_planner_candidates(&job->planner, &job->args, list);
-	if (hcomm_planner_decide(&job->planner, &job->args, &chosen))
-		fatal("no algorithm that is allowed does this call");
 	printf("candidates, cheapest first (times in us)\n");
 	printf("  %-19s %7s %8s %5s %8s %-6s %12s%s\n", "algorithm", "grain",
 	       "channels", "radix", "message", "by", "predicted",
 	       count ? "    simulated" : "");
 	for (i = 0; i < n; i++)
 		print_one(job, &list[i],
-			  memcmp(&list[i].cand, &chosen.cand, sizeof(chosen.cand)) ?
+			  memcmp(&list[i].cand, &chosen->cand, sizeof(chosen->cand)) ?
 			  " " : "*", i < count);
-	printf("chosen: %s, because of the %s\n", hcomm_algo_name(chosen.cand.algo),
-	       hcomm_reason_text(chosen.why));
+	printf("chosen: %s, because of the %s\n", hcomm_algo_name(chosen->cand.algo),
+	       hcomm_reason_text(chosen->why));
 }
 
 void print_simulation(const struct job *job)

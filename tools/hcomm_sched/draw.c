@@ -240,8 +240,11 @@ void draw_svg(const struct job *job, struct hcomm_plan **plans, FILE *out)
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" font-size=\"11\">\n",
 		x_of(p.columns) + 10, y_of(cells, p.nranks) + 10);
 	fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n");
-	fprintf(out, "<text x=\"10\" y=\"20\" font-size=\"14\">%s of %llu elements by %s, %u ranks on %llu nodes</text>\n",
-		hcomm_coll_name(job->args.coll), (unsigned long long)job->args.count,
+	fprintf(out, "<text x=\"10\" y=\"20\" font-size=\"14\">%s",
+		hcomm_coll_name(job->args.coll));
+	if (job->args.coll != HCOMM_COLL_BARRIER)
+		fprintf(out, " of %llu elements", (unsigned long long)job->args.count);
+	fprintf(out, " by %s, %u ranks on %llu nodes</text>\n",
 		hcomm_algo_name(job->args.algo), p.nranks,
 		(unsigned long long)job->nodes);
 	for (i = 0; i < p.nranks; i++)

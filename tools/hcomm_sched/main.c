@@ -72,7 +72,7 @@ static void policy_arg(struct argp_state *state, const char *name, const char *t
 	char why[700];
 
 	if (set(&opt->job.planner.policy, text, why, sizeof(why)))
-		argp_error(state, "--%s: %s", name, why);
+		argp_error(state, "--%s %s: %s", name, text, why);
 }
 
 static void wish_arg(struct argp_state *state, const char *text, void *options)
@@ -117,7 +117,7 @@ static void dtype_arg(struct argp_state *state, const char *text, void *options)
 	hcommDataType_t dtype;
 
 	if (!dtype_by_name(text, &dtype))
-		argp_error(state, "'%s' is no type", text);
+		unknown_arg(state, text, "type", dtype_names, DTYPES);
 	opt->job.args.dtype = dtype;
 }
 
@@ -127,7 +127,7 @@ static void op_arg(struct argp_state *state, const char *text, void *options)
 	hcommRedOp_t op;
 
 	if (!redop_by_name(text, &op))
-		argp_error(state, "'%s' is no reduction", text);
+		unknown_arg(state, text, "reduction", redop_names, REDOPS);
 	opt->job.args.redop = op;
 }
 
@@ -166,10 +166,10 @@ static const struct arg args[] = {
 		   "Nodes, with equally many ranks except for the last (default: 1)"),
 	ARG_NUMBER(OPT_GROUPS, "groups", "N", job.groups, 1, HCOMM_MAX_RANKS,
 		   "Groups of nodes (default: 1)"),
-	ARG_SIZE(OPT_CHUNK, "chunk", chunk, HCOMM_MIN_CHUNK_SIZE, HCOMM_MAX_CHUNK_SIZE,
-		 "Chunk size (default: 256K)"),
-	ARG_SIZE(OPT_EAGER, "eager", eager, 64, HCOMM_MAX_EAGER_SIZE,
-		 "Largest eager message (default: 4K)"),
+	ARG_MULTIPLE(OPT_CHUNK, "chunk", chunk, HCOMM_MIN_CHUNK_SIZE, HCOMM_MAX_CHUNK_SIZE,
+		     "Chunk size (default: 256K)"),
+	ARG_MULTIPLE(OPT_EAGER, "eager", eager, 64, HCOMM_MAX_EAGER_SIZE,
+		     "Largest eager message (default: 4K)"),
 	ARG_TITLE("How it is planned:"),
 	ARG_CALL('a', "algo", "NAME", algo_arg, "This algorithm, no choice"),
 	ARG_SIZE(OPT_GRAIN, "grain", grain, 64, HCOMM_MAX_CHUNK_SIZE,
@@ -197,8 +197,23 @@ static const struct arg args[] = {
 		 "Print the cost model, in the form that --model takes"),
 };
 
+/* what says how an algorithm is built is of an algorithm that was named and has that */
+static void check_built(struct argp_state *state, const char *text, void *options)
+{
+	const struct options *opt = options;
+	const struct hcomm_sched_args *a = &opt->job.args;
+	bool levels = a->algo == HCOMM_ALGO_HIERARCHICAL && a->coll == HCOMM_COLL_ALLREDUCE;
+
+	(void)text;
+	if (!opt->job.fixed && (opt->grain || opt->channels || opt->radix))
+		argp_error(state, "--grain, --channels and --radix need --algo");
+	if (opt->radix && a->algo != HCOMM_ALGO_KNOMIAL && !(levels && opt->radix <= 3))
+		argp_error(state, "--radix %llu: use it for k-nomial, and 2 or 3 for a hierarchical allreduce",
+			   (unsigned long long)opt->radix);
+}
+
 static const struct command_line command_line = {
-	args, ARRAY_SIZE(args),
+	args, ARRAY_SIZE(args), .end = check_built,
 	.doc = "Shows how a collective would be scheduled and why: all candidates with their predicted times, and the plan itself, printed, checked, simulated or drawn.",
 };
 
@@ -211,12 +226,12 @@ static void make_nodes(struct job *job)
 	uint32_t *by_rank = must_malloc(n * sizeof(*by_rank));
 
 	if (job->nodes > n)
-		fatal("%llu nodes for %u ranks", (unsigned long long)job->nodes, n);
+		fatal("%llu nodes are too many for %u ranks", (unsigned long long)job->nodes, n);
 	job->per_node = (n + job->nodes - 1) / job->nodes;
 	job->nodes = (n + job->per_node - 1) / job->per_node;
 	if (job->groups > job->nodes)
-		fatal("%llu groups of %llu nodes", (unsigned long long)job->groups,
-		      (unsigned long long)job->nodes);
+		fatal("%llu groups are too many for %llu nodes",
+		      (unsigned long long)job->groups, (unsigned long long)job->nodes);
 	for (i = 0; i < n; i++)
 		group[i] = (uint32_t)(i * job->groups / job->nodes);
 	for (i = 0; i < n; i++) {
@@ -232,16 +247,32 @@ static void make_nodes(struct job *job)
 	free(by_rank);
 }
 
+static void check_call(const struct options *cmd)
+{
+	const struct hcomm_sched_args *args = &cmd->job.args;
+	hcommRedOp_t op = (hcommRedOp_t)args->redop;
+	hcommDataType_t dtype = (hcommDataType_t)args->dtype;
+	const char *why = redop_misfit(op, dtype, args->coll == HCOMM_COLL_SCAN ||
+				       args->coll == HCOMM_COLL_EXSCAN);
+
+	if (cmd->root >= cmd->ranks)
+		fatal("--root %llu: there are %llu ranks", (unsigned long long)cmd->root,
+		      (unsigned long long)cmd->ranks);
+	if (why)
+		fatal("--op %s of %s: %s", redop_name(op), dtype_names[dtype], why);
+	if (cmd->eager > cmd->chunk)
+		fatal("the eager size is larger than the chunk size");
+}
+
 static void prepare(struct options *cmd)
 {
 	struct hcomm_planner *p = &cmd->job.planner;
 	struct hcomm_sched_args *args = &cmd->job.args;
 	char why[256];
 
-	if (cmd->eager > cmd->chunk)
-		fatal("the eager size is larger than the chunk size");
+	check_call(cmd);
 	args->nranks = (uint32_t)cmd->ranks;
-	args->count = cmd->count;
+	args->count = args->coll == HCOMM_COLL_BARRIER ? 0 : cmd->count;
 	args->root = (uint32_t)cmd->root;
 	args->chunk_size = (uint32_t)cmd->chunk;
 	p->lim = (struct hcomm_limits){
@@ -263,22 +294,19 @@ static void choose(struct options *cmd)
 {
 	struct hcomm_sched_args *args = &cmd->job.args;
 	struct hcomm_decision d;
-	int err;
 
 	if (cmd->job.fixed) {
 		if (cmd->grain)
 			args->chunk_size = (uint32_t)cmd->grain;
 		args->channels = (uint32_t)cmd->channels;
 		args->radix = (uint32_t)cmd->radix;
-		err = hcomm_sched_check(args);
-		if (err)
-			fatal("%s can't do this: %s", hcomm_algo_name(args->algo),
-			      strerror(-err));
+		if (hcomm_sched_check(args))
+			none_can(&cmd->job, hcomm_algo_name(args->algo));
 		return;
 	}
-	print_candidates(&cmd->job, cmd->simulated);
 	if (hcomm_planner_decide(&cmd->job.planner, args, &d))
-		fatal("nothing does this");
+		none_can(&cmd->job, "what --wish leaves");
+	print_candidates(&cmd->job, &d, cmd->simulated);
 	hcomm_decision_apply(&d, args);
 }
 

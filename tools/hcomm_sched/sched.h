@@ -43,9 +43,13 @@ bool check_plans(const struct job *job);
 void draw_svg(const struct job *job, struct hcomm_plan **plans, FILE *out);
 void draw_dot(const struct job *job, struct hcomm_plan **plans, FILE *out);
 
-/* all candidates, cheapest first; @count of them simulated, too */
-void print_candidates(const struct job *job, uint64_t count);
+/* all candidates, cheapest first, and what was chosen; @count of them simulated, too */
+void print_candidates(const struct job *job, const struct hcomm_decision *chosen,
+		      uint64_t count);
 /* the one in job->args, simulated */
 void print_simulation(const struct job *job);
+
+/* ends the process: @who can't do the call; says what can */
+void none_can(const struct job *job, const char *who) __attribute__((noreturn));
 
 #endif /* HCOMM_SCHED_TOOL_H */
