@@ -22,19 +22,32 @@
 #define HCOMM_RDMA_BACKLOG	128
 #define HCOMM_RDMA_RNR_TIMER	12	/* 0.64 ms; not expected to be needed */
 
+#define HCOMM_RDMA_PARAM(_name, _max)						\
+static int _name##_set(const char *val, const struct kernel_param *kp)		\
+{										\
+	return param_set_uint_minmax(val, kp, 0, _max);				\
+}										\
+										\
+static const struct kernel_param_ops _name##_ops = {				\
+	.set = _name##_set,							\
+	.get = param_get_uint,							\
+};										\
+module_param_cb(_name, &_name##_ops, &_name, 0644);				\
+__MODULE_PARM_TYPE(_name, "uint")
+
 /* Soft-RoCE takes 7 for no limit, and then a dead peer is never noticed. */
 static unsigned int rdma_retry_count = 6;
-module_param(rdma_retry_count, uint, 0644);
+HCOMM_RDMA_PARAM(rdma_retry_count, 7);
 MODULE_PARM_DESC(rdma_retry_count,
 		 "Transport retries of an RDMA connection, 0 to 7; 7 may mean for ever");
 
 static unsigned int rdma_ack_timeout;
-module_param(rdma_ack_timeout, uint, 0644);
+HCOMM_RDMA_PARAM(rdma_ack_timeout, 31);
 MODULE_PARM_DESC(rdma_ack_timeout,
 		 "ACK timeout of RDMA connections, 4.096 us * 2^n; 0: what the CM finds out");
 
 static unsigned int rdma_tos;
-module_param(rdma_tos, uint, 0644);
+HCOMM_RDMA_PARAM(rdma_tos, 255);
 MODULE_PARM_DESC(rdma_tos, "Type of service of RDMA connections, 0 to 255");
 
 static void hcomm_rdma_sockaddr(struct sockaddr_storage *ss, const struct hcomm_addr *addr,
@@ -59,9 +72,9 @@ static void hcomm_rdma_sockaddr(struct sockaddr_storage *ss, const struct hcomm_
 static void hcomm_rdma_id_options(struct rdma_cm_id *id)
 {
 	if (rdma_tos)
-		rdma_set_service_type(id, min(rdma_tos, 255u));
+		rdma_set_service_type(id, rdma_tos);
 	if (rdma_ack_timeout)
-		rdma_set_ack_timeout(id, min(rdma_ack_timeout, 31u));
+		rdma_set_ack_timeout(id, rdma_ack_timeout);
 	rdma_set_min_rnr_timer(id, HCOMM_RDMA_RNR_TIMER);
 }
 
@@ -70,7 +83,7 @@ static void hcomm_rdma_conn_param(struct rdma_conn_param *param)
 	memset(param, 0, sizeof(*param));
 	param->responder_resources = 1;
 	param->initiator_depth = 1;
-	param->retry_count = min(rdma_retry_count, 7u);
+	param->retry_count = rdma_retry_count;
 	param->rnr_retry_count = 7;
 }
 

@@ -118,7 +118,23 @@ defaults() {
 bad_parameter() {
 	unload || return 1
 	# modprobe itself fails for a value that does not parse
-	! modprobe hcomm spin_us=many 2>/dev/null && ! loaded
+	! modprobe hcomm spin_us=many 2>/dev/null && ! loaded || return 1
+	! modprobe hcomm rdma_tos=256 2>/dev/null && ! loaded
+}
+
+parameters_have_limits() {
+	local name value before
+	load || return 1
+	while read -r name value; do
+		before=$(cat $MOD/parameters/$name)
+		! echo $value 2>/dev/null >$MOD/parameters/$name || { echo "$name $value"; return 1; }
+		[ "$(cat $MOD/parameters/$name)" = "$before" ] || { echo "$name changed"; return 1; }
+	done <<-END
+		rdma_retry_count 8
+		rdma_ack_timeout 32
+		rdma_tos 256
+	END
+	echo 255 >$MOD/parameters/rdma_tos && [ "$(cat $MOD/parameters/rdma_tos)" = 255 ] && unload
 }
 
 facts() {
@@ -175,6 +191,7 @@ t "defaults of parameters" defaults
 t "a killed process does not hold the module" killed_process
 load
 t "a bad parameter is refused" bad_parameter
+t "parameters have limits" parameters_have_limits
 t "nothing is left at the end" nothing_left
 t "kernel log is clean" log_is_clean "$mark"
 t "loaded again" load
