@@ -7,6 +7,7 @@
  * Links are plain child devices; only communicators are in the class.
  */
 #include <linux/device.h>
+#include <linux/pid.h>
 #include <linux/slab.h>
 
 #include "comm_priv.h"
@@ -62,6 +63,8 @@ static int rank_at_fault(struct hcomm_comm *comm)
 
 ATTR_OF(comm, uuid, "%pUb", this->uuid);
 ATTR_OF(comm, rank, "%u", this->par.rank);
+/* In the reader's namespace; 0: not there, or it ended. */
+ATTR_OF(comm, pid, "%d", pid_vnr(this->owner));
 ATTR_OF(comm, size, "%u", this->par.nranks);
 ATTR_OF(comm, state, "%s", comm_condition(this));
 ATTR_OF(comm, fault, "%s", fault_name(READ_ONCE(this->engine.fault.reason)));
@@ -82,6 +85,7 @@ ATTR_OF(comm, bytes_reduced, "%llu", READ_ONCE(this->bytes_reduced));
 static struct attribute *comm_attrs[] = {
 	&comm_uuid.attr,
 	&comm_rank.attr,
+	&comm_pid.attr,
 	&comm_size.attr,
 	&comm_state.attr,
 	&comm_fault.attr,

@@ -23,6 +23,23 @@
 			 { HCOMM_LINK_FAILED, "failed" },	\
 			 { HCOMM_LINK_CLOSED, "closed" })
 
+#define hcomm_show_coll(c)					\
+	__print_symbolic(c,					\
+			 { HCOMM_COLL_NONE, "none" },		\
+			 { HCOMM_COLL_P2P, "p2p" },		\
+			 { HCOMM_COLL_BARRIER, "barrier" },	\
+			 { HCOMM_COLL_BROADCAST, "broadcast" },	\
+			 { HCOMM_COLL_REDUCE, "reduce" },	\
+			 { HCOMM_COLL_ALLREDUCE, "allreduce" },	\
+			 { HCOMM_COLL_REDUCE_SCATTER, "reduce-scatter" }, \
+			 { HCOMM_COLL_ALLGATHER, "allgather" },	\
+			 { HCOMM_COLL_GATHER, "gather" },	\
+			 { HCOMM_COLL_SCATTER, "scatter" },	\
+			 { HCOMM_COLL_ALLTOALL, "alltoall" },	\
+			 { HCOMM_COLL_SCAN, "scan" },		\
+			 { HCOMM_COLL_EXSCAN, "exscan" },	\
+			 { HCOMM_COLL_GROUP, "group" })
+
 TRACE_EVENT(hcomm_launch,
 	TP_PROTO(u32 comm, u32 rank, u32 program, u64 run, u64 user_data,
 		 const struct hcomm_call *call),
@@ -47,9 +64,10 @@ TRACE_EVENT(hcomm_launch,
 		__entry->count = call->count;
 		__entry->algo = call->algo;
 	),
-	TP_printk("comm%u rank=%u prog=%u run=%llu user_data=0x%llx coll=%u count=%llu algo=%u",
+	TP_printk("comm%u rank=%u prog=%u run=%llu user_data=0x%llx coll=%s count=%llu algo=%u",
 		  __entry->comm, __entry->rank, __entry->prog, __entry->run,
-		  __entry->user_data, __entry->coll, __entry->count, __entry->algo)
+		  __entry->user_data, hcomm_show_coll(__entry->coll), __entry->count,
+		  __entry->algo)
 );
 
 TRACE_EVENT(hcomm_step,

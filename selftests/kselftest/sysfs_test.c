@@ -257,6 +257,7 @@ TEST_F(sysfs, facts)
 {
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(i, number(self->dir[i], "rank"));
+		EXPECT_EQ(getpid(), number(self->dir[i], "pid"));
 		EXPECT_EQ(2, number(self->dir[i], "size"));
 		EXPECT_TRUE(is(self->dir[i], "state", "active"));
 		EXPECT_TRUE(is(self->dir[i], "fault", "none"));
