@@ -45,10 +45,14 @@ hcommResult_t hcommMemRegister(void *ptr, size_t size, hcommMem_t *mem)
 
 	if (ret)
 		return ret;
-	if (!ptr || !size || !mem || addr + size < addr)
+	if (!mem)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "MemRegister: mem is NULL");
+	if (!size)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "hcommMemRegister of %zu bytes at %p: NULL, empty, or past the end of memory",
-				  size, ptr);
+				  "MemRegister: size is 0, must be 1 at least");
+	ret = hcomm_api_buffer("MemRegister", "registered", ptr, size);
+	if (ret)
+		return ret;
 	reg = calloc(1, sizeof(*reg));
 	if (!reg)
 		return hcomm_fail_nomem("a registration");

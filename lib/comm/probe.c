@@ -149,7 +149,7 @@ static void slowest(double *rate, const struct report *all, uint32_t nranks,
 
 /* all points, in the order of ranks; the same model on all of them */
 static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_exchange *ex,
-			 const struct report *all)
+			 const struct report *all, bool *fitted)
 {
 	struct hcomm_model *models = calloc(comm->nranks, sizeof(*models));
 	struct hcomm_probe points[MAX_POINTS];
@@ -165,7 +165,7 @@ static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_exchange *ex,
 		     count < MAX_POINTS; i++)
 			points[count++] = all[rank].points[i];
 	}
-	hcomm_model_fit(&model, points, count);
+	*fitted = hcomm_model_fit(&model, points, count);
 	slowest(&model.copy_rate, all, comm->nranks, false);
 	slowest(&model.reduce_rate, all, comm->nranks, true);
 	ret = ex->gather(ex, &model, sizeof(model), models);
@@ -177,7 +177,33 @@ static hcommResult_t fit(struct hcomm_comm *comm, struct hcomm_exchange *ex,
 	return ret;
 }
 
-static void show(const struct hcomm_comm *comm)
+/* what was measured, not what is only derived from it */
+static bool was_measured(const struct report *all, uint32_t nranks, uint32_t cls)
+{
+	uint32_t rank, i;
+
+	for (rank = 0; rank < nranks; rank++) {
+		for (i = 0; i < all[rank].count && i < MAX_POINTS; i++) {
+			if (all[rank].points[i].cls == cls)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void show_rate(const struct report *all, uint32_t nranks, bool reduce)
+{
+	const char *what = reduce ? "reductions" : "copies";
+	double rate = 0;
+
+	slowest(&rate, all, nranks, reduce);
+	if (rate > 0)
+		hcomm_decision("probed: %s at %.1f MB/s", what, rate / 1e6);
+	else
+		hcomm_decision("probed: %s: not measured", what);
+}
+
+static void show(const struct hcomm_comm *comm, const struct report *all, bool fitted)
 {
 	static const char * const names[HCOMM_LINK_CLASSES] = {
 		"node-local", "between nodes", "between groups",
@@ -189,18 +215,23 @@ static void show(const struct hcomm_comm *comm)
 	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
 		const struct hcomm_link_model *l = &comm->chooser.planner.model.link[i];
 
+		if (!fitted || !was_measured(all, comm->nranks, i)) {
+			hcomm_decision("probed: %s: not measured%s", names[i],
+				       fitted ? " (no such link)" : "");
+			continue;
+		}
 		hcomm_decision("probed: %s: latency %.2f us, overhead %.2f us, %.1f MB/s",
 			       names[i], l->latency * 1e6, l->overhead * 1e6,
 			       l->bandwidth / 1e6);
 	}
-	hcomm_decision("probed: copies at %.1f MB/s, reductions at %.1f MB/s",
-		       comm->chooser.planner.model.copy_rate / 1e6,
-		       comm->chooser.planner.model.reduce_rate / 1e6);
+	show_rate(all, comm->nranks, false);
+	show_rate(all, comm->nranks, true);
 }
 
 hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *ex)
 {
 	struct report *all = calloc(comm->nranks, sizeof(*all)), mine;
+	bool fitted = false;
 	hcommResult_t ret;
 	uint32_t i;
 
@@ -218,15 +249,16 @@ hcommResult_t hcomm_probe_links(struct hcomm_comm *comm, struct hcomm_exchange *
 					 i, all[i].text);
 	}
 	if (!ret)
-		ret = fit(comm, ex, all);
-	free(all);
+		ret = fit(comm, ex, all, &fitted);
 	/* as if nothing had happened */
 	hcomm_cache_clear(comm);
 	if (ret)
-		return ret;
+		goto out;
 	memset(&comm->stats, 0, sizeof(comm->stats));
 	comm->stats.size = sizeof(comm->stats);
 	hcomm_choose_again(comm);
-	show(comm);
-	return HCOMM_SUCCESS;
+	show(comm, all, fitted);
+out:
+	free(all);
+	return ret;
 }

@@ -402,6 +402,7 @@ static void test_uninitialised(void)
 	hcommRequest_t req = NULL;
 	hcommUniqueId id;
 	hcommComm_t comm;
+	hcommMem_t mem;
 
 	CHECK(hcommAllReduce(&x, &x, 1, hcommInt32, hcommSum, COMM_WORLD) ==
 	      HCOMM_ERR_INVALID_USAGE && says("hcommInit"), "%s", hcomm_error_text());
@@ -411,6 +412,12 @@ static void test_uninitialised(void)
 	CHECK(hcommTest(&req, &n) == HCOMM_SUCCESS && n == 1, "no request");
 	CHECK(hcommWaitAll(0, NULL) == HCOMM_SUCCESS, "no requests");
 	CHECK(hcommCommDestroy(NULL) == HCOMM_SUCCESS, "NULL");
+	CHECK(hcommMemRegister(&x, 0, &mem) == HCOMM_ERR_INVALID_ARGUMENT &&
+	      says("size is 0"), "%s", hcomm_error_text());
+	CHECK(hcommMemRegister(NULL, 4, &mem) == HCOMM_ERR_INVALID_ARGUMENT &&
+	      says("NULL"), "%s", hcomm_error_text());
+	CHECK(hcommMemRegister(&x, SIZE_MAX, &mem) == HCOMM_ERR_INVALID_ARGUMENT &&
+	      says("past the end"), "%s", hcomm_error_text());
 	memset(&id, 0, sizeof(id));
 	CHECK(hcommCommInitRank(&comm, 2, id, 0) == HCOMM_ERR_INVALID_ARGUMENT, "id");
 	CHECK(hcommCommInitRank(&comm, 2, id, 2) == HCOMM_ERR_INVALID_ARGUMENT &&
