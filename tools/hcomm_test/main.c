@@ -35,15 +35,18 @@ struct options {
 
 static void only_arg(struct argp_state *state, const char *text, void *options)
 {
+	const char *known[ARRAY_SIZE(parts)];
 	struct options *opt = options;
 	size_t i;
 
+	opt->only = NULL;
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		known[i] = parts[i].name;
 		if (!strcmp(text, parts[i].name))
 			opt->only = &parts[i];
 	}
 	if (!opt->only)
-		argp_error(state, "--only %s: see --help", text);
+		unknown_arg(state, text, "part", known, ARRAY_SIZE(known));
 }
 
 static const struct arg args[] = {

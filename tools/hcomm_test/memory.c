@@ -102,7 +102,7 @@ static void check_reuse(struct test *t)
 
 void test_memory(struct test *t)
 {
-	size_t large = t->max_bytes / 4;
+	size_t large = t->max_bytes < 4 ? 1 : t->max_bytes / 4;
 
 	group_begin(t);
 	check_stack(t);
