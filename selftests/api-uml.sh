@@ -77,6 +77,7 @@ for t in build/selftests/lib/test_api_*; do
 	job none 2 "$t"
 	job none 5 "$t"
 done
+job none 3 selftests/lib/test_perf_tool.sh build/bin/hcomm_perf
 job none 2 build/bin/hcomm_test -e 1
 job none 1 build/bin/hcomm_test -o p2p
 expect "SKIP  send and receive"

@@ -27,7 +27,7 @@ for t in selftests/lib/test_*.c; do
 	*) tests+=("$b/selftests/lib/$(basename "$t" .c)") ;;
 	esac
 done
-tests+=(selftests/lib/test_sched_tool.sh selftests/lib/test_run_tool.sh)
+tests+=(selftests/lib/test_{sched,run,perf}_tool.sh)
 [ "$1" != --asan ] || tests+=("$b/selftests/test_reduce" "$b/selftests/test_mem")
 
 echo "KTAP version 1"
@@ -37,8 +37,9 @@ for t in "${tests[@]}"; do
 	n=$((n + 1))
 	name=$(basename "$t")
 	arg=()
-	[ "$name" != test_sched_tool.sh ] || arg=("$b/bin/hcomm_sched")
-	[ "$name" != test_run_tool.sh ] || arg=("$b/bin/hcomm_run")
+	case $name in
+	*_tool.sh) arg=("$b/bin/hcomm_$(cut -d_ -f2 <<<"$name")") ;;
+	esac
 	echo "    # Subtest: $name"
 	timeout 400 "$t" "${arg[@]}" >"$b/$name.tap" 2>"$b/$name.err" </dev/null
 	rc=$?

@@ -85,6 +85,8 @@ uint64_t perf_count(enum perf_coll coll, unsigned int nranks, size_t elem,
 	if (perf_has_blocks(coll))
 		blocks = nranks;
 	count = bytes / elem / blocks;
+	if (bytes && !count)
+		count = 1;
 	*really = count * blocks * elem;
 	return count;
 }

@@ -14,7 +14,7 @@ static void coll_arg(struct argp_state *state, const char *text, void *options)
 	struct options *opt = options;
 
 	if (!perf_coll_by_name(text, &opt->coll))
-		argp_error(state, "'%s' is no collective; see --help", text);
+		unknown_arg(state, text, "collective", perf_coll_names, PERF_COLLS);
 }
 
 static void dtype_arg(struct argp_state *state, const char *text, void *options)
@@ -27,7 +27,7 @@ static void dtype_arg(struct argp_state *state, const char *text, void *options)
 	else if (dtype_by_name(text, &dtype))
 		opt->dtypes = 1u << dtype;
 	else
-		argp_error(state, "'%s' is no type; see --help", text);
+		unknown_arg(state, text, "type", dtype_names, DTYPES);
 }
 
 static void op_arg(struct argp_state *state, const char *text, void *options)
@@ -42,7 +42,7 @@ static void op_arg(struct argp_state *state, const char *text, void *options)
 	else if (redop_by_name(text, &op))
 		opt->ops = 1u << redop_index(op);
 	else
-		argp_error(state, "'%s' is no reduction; see --help", text);
+		unknown_arg(state, text, "reduction", redop_names, REDOPS);
 }
 
 static void root_arg(struct argp_state *state, const char *text, void *options)
@@ -82,11 +82,34 @@ static void stat_arg(struct argp_state *state, const char *text, void *options)
 		argp_error(state, "--stat %s: use mean, median or min", text);
 }
 
-static void check_sizes(struct argp_state *state, const char *text, void *options)
+static const char *misfit(const struct options *opt, unsigned int dtype, hcommRedOp_t op)
 {
-	const struct options *opt = options;
+	return redop_misfit(op, (hcommDataType_t)dtype, perf_is_scan(opt->coll));
+}
+
+/* one reduction of one type that it does not have: there would be no rows */
+static void check_op(struct argp_state *state, const struct options *opt)
+{
+	unsigned int op = (unsigned int)__builtin_ctz(opt->ops);
+	unsigned int dtype = (unsigned int)__builtin_ctz(opt->dtypes);
+	const char *why = NULL;
+
+	if (!(opt->ops & (opt->ops - 1)) && op < REDOPS)
+		why = misfit(opt, dtype, redops[op]);
+	/* of all types some are integers */
+	if (why && (!(opt->dtypes & (opt->dtypes - 1)) || redops[op] == hcommAvg))
+		argp_error(state, "--op %s: %s", redop_names[op], why);
+}
+
+static void check_together(struct argp_state *state, const char *text, void *options)
+{
+	struct options *opt = options;
 
 	(void)text;
+	/* reductions matter only where something is reduced */
+	if (!perf_has_op(opt->coll))
+		opt->ops = 1u << hcommSum;
+	check_op(state, opt);
 	if (opt->min > opt->max)
 		argp_error(state, "--minbytes is above --maxbytes");
 	if (!opt->min && !opt->step && opt->max)
@@ -128,7 +151,7 @@ static const struct arg args[] = {
 };
 
 static const struct command_line command_line = {
-	args, ARRAY_SIZE(args), .words = "[COLLECTIVE]", .word = coll_arg, .end = check_sizes,
+	args, ARRAY_SIZE(args), .words = "[COLLECTIVE]", .word = coll_arg, .end = check_together,
 	.doc = "Measure collectives.\v"
 	       "The launcher's environment says which rank this process is; without a launcher, ranks of this node are started.  "
 	       "reduce_scatter, allgather, gather, scatter and alltoall have the size of all blocks.  "
@@ -170,7 +193,7 @@ static void measure_sizes(struct perf *perf, hcommDataType_t dtype,
 {
 	const struct options *opt = perf->opt;
 	struct line line = { .dtype = dtype, .op = op };
-	uint64_t bytes = opt->min;
+	uint64_t bytes = opt->min, last = 0;
 
 	if (!perf_moves_data(opt->coll)) {
 		measure_line(perf, &line);
@@ -179,19 +202,14 @@ static void measure_sizes(struct perf *perf, hcommDataType_t dtype,
 	while (bytes <= opt->max) {
 		line.count = perf_count(opt->coll, perf->size,
 					dtype_size(dtype), bytes, &line.bytes);
-		measure_roots(perf, &line);
+		/* sizes below one element are the same */
+		if (bytes == opt->min || line.bytes != last)
+			measure_roots(perf, &line);
+		last = line.bytes;
 		if (!opt->step && !bytes)
 			break;
 		bytes = opt->step ? bytes + opt->step : bytes * opt->factor;
 	}
-}
-
-static bool measures(const struct options *opt, unsigned int dtype, hcommRedOp_t op)
-{
-	if (op == PREMUL_SUM)
-		return true;
-	return redop_fits(op, (hcommDataType_t)dtype) &&
-	       !(op == hcommAvg && perf_is_scan(opt->coll));
 }
 
 static void measure_all(struct perf *perf)
@@ -204,7 +222,7 @@ static void measure_all(struct perf *perf)
 			hcommRedOp_t op = i == PERF_PREMUL ? PREMUL_SUM : redops[i];
 
 			if (opt->dtypes & 1u << dtype && opt->ops & 1u << i &&
-			    measures(opt, dtype, op))
+			    !misfit(opt, dtype, op))
 				measure_sizes(perf, (hcommDataType_t)dtype, op);
 		}
 	}
@@ -223,9 +241,10 @@ static int run(void *arg)
 		fatal("oneway needs two ranks");
 	perf.samples = must_malloc(opt->iters * sizeof(*perf.samples));
 	for (i = 0; i < ARRAY_SIZE(perf.memory); i++)
-		perf.memory[i] = must_hcomm_malloc(opt->max + 64);
+		perf.memory[i] = must_hcomm_malloc(opt->max + 8 * perf.size);
+	if (!json_begin(&perf))
+		return STATUS_ERROR;
 	print_table_head(&perf);
-	json_begin(&perf);
 	measure_all(&perf);
 	json_end(&perf);
 	for (i = 0; i < ARRAY_SIZE(perf.memory); i++)
@@ -247,8 +266,5 @@ int main(int argc, char **argv)
 	};
 
 	parse_args(argc, argv, &command_line, &opt);
-	/* reductions matter only where something is reduced */
-	if (!perf_has_op(opt.coll))
-		opt.ops = 1u << hcommSum;
 	return run_job(argc, argv, opt.local, run, &opt);
 }

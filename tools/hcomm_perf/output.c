@@ -86,14 +86,11 @@ void print_line(const struct perf *perf, const struct line *line)
 	fflush(stdout);
 }
 
-void json_begin(struct perf *perf)
+static void json_head(const struct perf *perf)
 {
 	const struct options *opt = perf->opt;
 	char host[65] = "";
 
-	if (perf->rank || !opt->json)
-		return;
-	perf->json = results_open(opt->json);
 	gethostname(host, sizeof(host) - 1);
 	fprintf(perf->json,
 		"{\n \"tool\": \"hcomm_perf\",\n \"collective\": \"%s\",\n"
@@ -103,6 +100,26 @@ void json_begin(struct perf *perf)
 		perf_coll_names[opt->coll], host, perf->size, opt->iters,
 		opt->warmup, opt->aggregate, average_names[opt->average],
 		perf_bus_factor(opt->coll, perf->size));
+}
+
+bool json_begin(struct perf *perf)
+{
+	int *ok = must_hcomm_malloc(sizeof(*ok)), opened;
+	const char *path = perf->opt->json;
+
+	if (path && !perf->rank) {
+		perf->json = fopen(path, "w");
+		if (!perf->json)
+			complain("%s: %m", path);
+	}
+	/* others that go on would report that rank 0 is gone */
+	*ok = !path || perf->json;
+	must(hcommBroadcast(ok, ok, 1, hcommInt32, 0, COMM_WORLD), "Broadcast");
+	opened = *ok;
+	hcommFree(ok);
+	if (perf->json)
+		json_head(perf);
+	return opened;
 }
 
 void json_line(struct perf *perf, const struct line *line)

@@ -147,7 +147,10 @@ bool perf_has_in_place(enum perf_coll coll);
 bool perf_moves_data(enum perf_coll coll);
 /* bus bandwidth is algorithm bandwidth times this */
 double perf_bus_factor(enum perf_coll coll, unsigned int nranks);
-/* elements of a call for @bytes of the table, and the bytes that it moves then */
+/*
+ * Elements of a call for @bytes of the table, one at least unless @bytes is 0, and the
+ * bytes that it moves then.
+ */
 uint64_t perf_count(enum perf_coll coll, unsigned int nranks, size_t elem,
 		    uint64_t bytes, uint64_t *really);
 
@@ -158,7 +161,8 @@ void perf_measure(struct perf *perf, struct line *line, bool in_place);
 double timing_shown(const struct options *opt, const struct timing *timing);
 void print_table_head(const struct perf *perf);
 void print_line(const struct perf *perf, const struct line *line);
-void json_begin(struct perf *perf);
+/* collective; false on all ranks if rank 0, which says so, can't write the file */
+bool json_begin(struct perf *perf);
 void json_line(struct perf *perf, const struct line *line);
 void json_end(struct perf *perf);
 

@@ -16,7 +16,7 @@ $(BIN)/hcomm_sched: $(hcomm_sched_OBJ) $(SIM_OBJ) $(CORE_OBJ) $(LIB_STATIC)
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ $(LIB_LIBS) -lm
 
 $(ST)/lib/test_plan_sim: $(SIM_OBJ) $(CORE_OBJ)
-selftests-host: $(BIN)/hcomm_sched
+selftests-host: $(BIN)/hcomm_sched $(BIN)/hcomm_run $(BIN)/hcomm_perf
 
 # The example of a tuner plugin, as it comes from anywhere, and who loads it.
 TUNER_EXAMPLE := $(LIB_DIR)/examples/tuner.so
