@@ -44,7 +44,13 @@ int main(int argc, char **argv)
 	add_up(COMM_WORLD, mem, own, size);
 	add_up(COMM_WORLD, own, mem, size);
 	verdict("memory of before the device was closed");
+	MUST(hcommCommDup(COMM_WORLD, &comm, NULL));
+	i = end();
+	/* COMM_WORLD is gone, what was made of it is not */
+	add_up(comm, mem, own, size);
+	add_up(comm, own, mem, size);
+	MUST(hcommCommDestroy(comm));
 	MUST(hcommMemDeregister(reg));
 	MUST(hcommFree(mem));
-	return end();
+	return i || failures;
 }

@@ -179,8 +179,9 @@ hcommResult_t hcommExscan(const void *send, void *recv, size_t count,
  * Blocks of unequal length.  Counts and displacements are arrays with an entry per
  * rank, in elements; they are looked at only during the call.  Displacements say
  * where in the buffer each block begins; NULL: one behind the other, in the order
- * of ranks.  Blocks may lie in any order and apart, but must not overlap where
- * they are received; what is between them is not touched.  A block may be empty.
+ * of ranks.  Blocks may lie in any order and apart; what is between them is not
+ * touched.  A block may be empty.  They must not overlap where they are received:
+ * that is not looked for, and what overlaps has the bytes of any of them.
  *
  * What a rank sends to another is what that one expects: different counts are an
  * error on both, or a call that does not end if one of them is 0.

@@ -24,8 +24,10 @@
  * count is 0.  Alignment does not matter.  Memory from hcommMalloc() or given to
  * hcommMemRegister() is pinned once and is fastest; any other memory works: up
  * to HCOMM_BOUNCE_SIZE bytes it is copied through pinned memory, larger buffers
- * are pinned for the duration of each call.  The send and receive buffers of a
- * call must be the same (in place, as each call defines it) or not overlap.
+ * are pinned for the duration of each call.  What is copied the library itself
+ * reads and writes, as memcpy() does: there a bad pointer is SIGSEGV, not an error.
+ * The send and receive buffers of a call must be the same (in place, as each call
+ * defines it) or not overlap.
  *
  * After a failure (a rank died, calls did not match, ...) a communicator can
  * only be destroyed; all later calls on it return the first error.
@@ -100,9 +102,9 @@ hcommResult_t hcommInit(int *argc, char ***argv);
 /**
  * hcommFinalize - leave the job
  *
- * Waits for the calls in flight on HCOMM_COMM_WORLD and destroys it.  Every
- * other communicator must have been destroyed before.  After it, memory from
- * hcommMalloc() may only be given to hcommFree().  hcommInit() can't be called
+ * Waits for the calls in flight on HCOMM_COMM_WORLD and destroys it.  Other
+ * communicators are not touched: they can be used on, and are destroyed by
+ * hcommCommDestroy() or by the end of the process.  hcommInit() can't be called
  * again.
  */
 hcommResult_t hcommFinalize(void);

@@ -118,9 +118,9 @@ hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs);
  * hcomm<Name>Init(), and hcommStart() only launches.  All ranks must make these
  * calls in the same order as their collectives; nothing is communicated but where
  * links are made.  Buffers are pinned, whatever their size, and must stay mapped
- * until hcommRequestFree(); arrays of counts are looked at only here.  Requests must
- * be freed before their communicator is destroyed.  The planner keeps to what it
- * chose here.
+ * until hcommRequestFree(); arrays of counts are looked at only here.  The planner
+ * keeps to what it chose here.  A request may outlive its communicator: hcommStart()
+ * then returns HCOMM_ERR_INVALID_USAGE, and it is waited for and freed as before.
  */
 hcommResult_t hcommSendInit(const void *buf, size_t n, int dst, int tag,
 			    hcommComm_t comm, hcommRequest_t *req);

@@ -30,7 +30,7 @@ extern "C" {
  * @HCOMM_ERR_OPTIONS: ranks have different options
  * @HCOMM_ERR_MISMATCH: ranks made different calls
  * @HCOMM_ERR_PEER_DIED: a rank's process ended
- * @HCOMM_ERR_PEER_LEFT: a rank destroyed its communicator
+ * @HCOMM_ERR_PEER_LEFT: a rank ended or destroyed its communicator
  * @HCOMM_ERR_LINK: no link to a rank, or it broke
  * @HCOMM_ERR_ABORTED: hcommCommAbort() was called
  * @HCOMM_ERR_BUSY: more calls in flight than the communicator allows
