@@ -95,12 +95,16 @@ for built in '--grain 4K' '--channels 2' '--radix 4' '-a ring --radix 4' '-a hie
 	# shellcheck disable=SC2086
 	run 64 $built && says 'need --algo|--radix .: use it for' || rc=1
 done
+for wish in '--wish ring' '--proto eager' '--tuner x.so' '--simulate=2'; do
+	# shellcheck disable=SC2086
+	run 64 -a ring $wish && says 'leaves no choice' || rc=1
+done
 run 0 -a knomial --radix 8 && run 0 -a hier --radix 3 || rc=1
-result $rc "how an algorithm is built is of one that has that"
+result $rc "options that have no effect are refused"
 run 64 --chunk 5000 && says 'a multiple of 4K, from 4K to' && run 64 --chunk 1000 &&
 	says 'a multiple of 4K' && run 64 --eager 100
 result $? "sizes that the library does not take are refused"
-run 2 -n 4 -k 5 && says 'too many' && run 2 -k 2 --groups 3 && says 'too many' &&
+run 2 -n 4 -k 5 && says 'too many' && run 2 -n 5 -k 4 && says 'do not fill' && run 2 -k 2 --groups 3 && says 'too many' &&
 	run 2 -n 4 --print 4 && run 2 -r 9 && says 'root 9: there are 4 ranks' &&
 	run 2 --op band && says 'is of integers' && run 0 --op band -d int8 &&
 	run 2 --op avg -C scan && says 'no average'

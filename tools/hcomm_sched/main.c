@@ -31,6 +31,7 @@ enum {
  * @channels: as given
  * @radix: as given
  * @simulated: candidates to simulate
+ * @wished: something was said about the choice
  * @simulate: the choice is
  * @print: rank to print
  * @printed: a rank, or all, is
@@ -46,7 +47,7 @@ struct options {
 	uint64_t ranks, count, chunk, eager, root, grain, channels, radix;
 	uint64_t simulated;
 	uint64_t print;
-	bool simulate, printed, print_all, check, print_model;
+	bool wished, simulate, printed, print_all, check, print_model;
 	const char *dot, *svg, *tuner;
 };
 
@@ -71,6 +72,7 @@ static void policy_arg(struct argp_state *state, const char *name, const char *t
 {
 	char why[700];
 
+	opt->wished = true;
 	if (set(&opt->job.planner.policy, text, why, sizeof(why)))
 		argp_error(state, "--%s %s: %s", name, text, why);
 }
@@ -207,6 +209,8 @@ static void check_built(struct argp_state *state, const char *text, void *option
 	(void)text;
 	if (!opt->job.fixed && (opt->grain || opt->channels || opt->radix))
 		argp_error(state, "--grain, --channels and --radix need --algo");
+	if (opt->job.fixed && (opt->wished || opt->tuner || opt->simulated))
+		argp_error(state, "--algo leaves no choice to --wish, --table, --proto and --tuner, nor candidates to --simulate=N");
 	if (opt->radix && a->algo != HCOMM_ALGO_KNOMIAL && !(levels && opt->radix <= 3))
 		argp_error(state, "--radix %llu: use it for k-nomial, and 2 or 3 for a hierarchical allreduce",
 			   (unsigned long long)opt->radix);
@@ -228,7 +232,9 @@ static void make_nodes(struct job *job)
 	if (job->nodes > n)
 		fatal("%llu nodes are too many for %u ranks", (unsigned long long)job->nodes, n);
 	job->per_node = (n + job->nodes - 1) / job->nodes;
-	job->nodes = (n + job->per_node - 1) / job->per_node;
+	if ((n + job->per_node - 1) / job->per_node < job->nodes)
+		fatal("%u ranks with %llu on a node do not fill %llu nodes", n,
+		      (unsigned long long)job->per_node, (unsigned long long)job->nodes);
 	if (job->groups > job->nodes)
 		fatal("%llu groups are too many for %llu nodes",
 		      (unsigned long long)job->groups, (unsigned long long)job->nodes);
