@@ -24,9 +24,11 @@ case_of() {
 }
 
 echo "KTAP version 1"
-echo "1..5"
+echo "1..6"
 case_of "a signal is told by its name" 137 "rank 1 was killed by signal 9 (SIGKILL)" \
 	'[ $HCOMM_RANK = 0 ] || kill -9 $$; exec sleep 30'
+case_of "what was killed is told of, too" 3 "rank 1 was killed by signal 9 (SIGKILL)" \
+	'[ $HCOMM_RANK = 0 ] && exit 3; sleep 0.5; kill -9 $$'
 case_of "a survivor can tell what it knows" 3 "the other died" \
 	'[ $HCOMM_RANK = 0 ] || exit 3; sleep 1; echo the other died'
 case_of "who does not end by itself is ended" 3 "got SIGTERM" \

@@ -164,14 +164,14 @@ static int status_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void say_failed(long rank, int status)
+static void say_failed(long rank, int status, const char *then)
 {
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "hcomm_run: rank %ld was killed by signal %d (SIG%s); ending the others\n",
-			rank, WTERMSIG(status), sigabbrev_np(WTERMSIG(status)) ?: "?");
+		fprintf(stderr, "hcomm_run: rank %ld was killed by signal %d (SIG%s)%s\n", rank,
+			WTERMSIG(status), sigabbrev_np(WTERMSIG(status)) ?: "?", then);
 	else
-		fprintf(stderr, "hcomm_run: rank %ld ended with status %d; ending the others\n",
-			rank, WEXITSTATUS(status));
+		fprintf(stderr, "hcomm_run: rank %ld ended with status %d%s\n", rank,
+			WEXITSTATUS(status), then);
 }
 
 /**
@@ -179,6 +179,7 @@ static void say_failed(long rank, int status)
  * @left: ranks that run
  * @result: status of the first that failed, 0: none
  * @failed_at: when it did
+ * @ending: the others were told to end
  * @good_rank: the first that ended well, -1: none, or it was told of
  * @good_at: when it did
  */
@@ -186,6 +187,7 @@ struct ends {
 	int left;
 	int result;
 	time_t failed_at;
+	bool ending;
 	long good_rank;
 	time_t good_at;
 };
@@ -193,8 +195,12 @@ struct ends {
 static void note_end(struct ends *e, long rank, int status)
 {
 	e->left--;
-	if (e->result)
+	if (e->result) {
+		/* what was killed may be the cause, and only be seen second */
+		if (WIFSIGNALED(status) && !e->ending)
+			say_failed(rank, status, "");
 		return;
+	}
 	if (!status) {
 		if (!e->good_at) {
 			e->good_rank = rank;
@@ -205,7 +211,7 @@ static void note_end(struct ends *e, long rank, int status)
 	e->result = status_of(status);
 	e->failed_at = seconds();
 	if (e->left)
-		say_failed(rank, status);
+		say_failed(rank, status, "; ending the others");
 }
 
 /* what is due by now */
@@ -215,10 +221,9 @@ static void pass_time(struct ends *e)
 
 	if (e->result) {
 		/* whole seconds: the last one may have been short */
-		if (since > TELL_SECONDS + GRACE_SECONDS)
-			signal_all(SIGKILL);
-		else if (since > TELL_SECONDS)
-			signal_all(SIGTERM);
+		e->ending = since > TELL_SECONDS;
+		if (e->ending)
+			signal_all(since > TELL_SECONDS + GRACE_SECONDS ? SIGKILL : SIGTERM);
 	} else if (e->good_rank >= 0 && e->left && since > ALONE_SECONDS) {
 		fprintf(stderr, "hcomm_run: rank %ld has ended with status 0; still running: %d\n",
 			e->good_rank, e->left);
