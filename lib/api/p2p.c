@@ -39,7 +39,7 @@ static hcommResult_t p2p(struct hcomm_call_args *call, size_t n, int peer, int t
 static hcommResult_t send_to(const void *buf, size_t n, int dst, int tag,
 			     hcommComm_t comm, enum hcomm_form form, hcommRequest_t *req)
 {
-	struct hcomm_call_args call = { .name = "send", .send = buf };
+	struct hcomm_call_args call = { .name = "Send", .send = buf };
 
 	return p2p(&call, n, dst, tag, true, comm, form, req);
 }
@@ -47,7 +47,7 @@ static hcommResult_t send_to(const void *buf, size_t n, int dst, int tag,
 static hcommResult_t recv_from(void *buf, size_t n, int src, int tag,
 			       hcommComm_t comm, enum hcomm_form form, hcommRequest_t *req)
 {
-	struct hcomm_call_args call = { .name = "receive", .recv = buf };
+	struct hcomm_call_args call = { .name = "Recv", .recv = buf };
 
 	return p2p(&call, n, src, tag, false, comm, form, req);
 }

@@ -173,7 +173,7 @@ static hcommResult_t load_p2p(struct hcomm_comm *comm,
 	e->nslots = 2;
 	e->extent[slot] = key->count;
 	e->written[slot] = !send;
-	return load(comm, &step, 1, NULL, 0, e, send ? "send" : "receive");
+	return load(comm, &step, 1, NULL, 0, e, send ? "Send" : "Recv");
 }
 
 static hcommResult_t plan_failed(int err, const struct hcomm_plan_key *key)

@@ -379,7 +379,7 @@ static void test_errors(void)
 	expect(hcommRecv(&x, 4, size, 7, COMM_WORLD), HCOMM_ERR_INVALID_ARGUMENT, "src is");
 	expect(hcommAllReduce(NULL, &x, 1, hcommInt32, hcommSum, COMM_WORLD),
 	       HCOMM_ERR_INVALID_ARGUMENT, "send buffer");
-	expect(hcommGroupEnd(), HCOMM_ERR_INVALID_ARGUMENT, "group: receive: src is");
+	expect(hcommGroupEnd(), HCOMM_ERR_INVALID_ARGUMENT, "group: Recv: src is");
 	expect(hcommGroupEnd(), HCOMM_ERR_INVALID_USAGE, NULL);
 	still_sound(COMM_WORLD);
 	/* messages to itself */
