@@ -198,6 +198,11 @@ int hcomm_model_load(const char *path, struct hcomm_model *model, char *why,
 		goto out;
 	}
 	text[len] = 0;
+	if (!strchr(text, '=')) {
+		snprintf(why, room, "no value in it");
+		err = -EINVAL;
+		goto out;
+	}
 	err = hcomm_model_parse(text, model, why, room);
 out:
 	free(text);

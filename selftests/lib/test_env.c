@@ -306,6 +306,7 @@ static void test_bad_options(void)
 		{ "HCOMM_ALGO", "allreduce:ring;" }, { "HCOMM_ALGO", "allreduce" },
 		{ "HCOMM_ALGO_TABLE", "" }, { "HCOMM_ALGO_TABLE", "@/nonexistent" },
 		{ "HCOMM_PROTO", "read" }, { "HCOMM_MODEL", "/nonexistent" },
+		{ "HCOMM_MODEL", "/dev/null" },
 		{ "HCOMM_TUNER", "" }, { "HCOMM_TUNE", "2" }, { "HCOMM_PROBE", "yes" },
 		{ "HCOMM_GROUP", "-1" }, { "HCOMM_SOCKET_IFNAME", "" },
 		{ "HCOMM_SOCKET_IFNAME", "^" },
