@@ -210,9 +210,10 @@ static void comm_end(struct hcomm_comm *comm)
 	const struct hcomm_transport *t;
 	u32 i;
 
-	cancel_delayed_work_sync(&comm->tick);
 	flush_work(&comm->fault_work);
 	hcomm_comm_teardown(comm);
+	/* Peers on this kernel queue it until their links are told. */
+	cancel_delayed_work_sync(&comm->tick);
 	/* A last message may have brought a fault. */
 	flush_work(&comm->fault_work);
 	comm_fail_runs(comm);

@@ -168,7 +168,7 @@ struct hcomm_comm {
 	struct list_head ctx_node;	/* in ctx->comms, under ctx->comms_lock */
 	struct mem_cgroup *memcg;	/* of the creator: links are charged to it */
 	u32 index;			/* number in names and traces */
-	atomic_t kicks;			/* news that nobody has looked at */
+	atomic_t kicks;			/* enum hcomm_kicks */
 	atomic_t runners;		/* threads that look at kicks when they leave */
 	bool armed;			/* @lock: whatever comes will kick */
 	bool dead;			/* @lock: transports' parts are gone */
@@ -198,6 +198,15 @@ struct hcomm_comm {
  * Any context.
  */
 void hcomm_comm_kick(struct hcomm_comm *comm);
+
+/**
+ * hcomm_comm_kick_runs - something arrived that only a run can want
+ * @comm: communicator
+ *
+ * As hcomm_comm_kick() if there are runs.  Else the next launch finds it: a peer was
+ * quicker, and a worker would but take the processor from who is about to launch.
+ */
+void hcomm_comm_kick_runs(struct hcomm_comm *comm);
 
 /**
  * hcomm_link_set_state - move a link on

@@ -9,6 +9,18 @@
 #include "ctx.h"
 #include "transport.h"
 
+/**
+ * enum hcomm_kicks - is there something that nobody has looked at?
+ * @HCOMM_KICKS_NONE: no
+ * @HCOMM_KICKS_LATER: the next launch looks at it, or the tick
+ * @HCOMM_KICKS_NOW: somebody was found who looks
+ */
+enum hcomm_kicks {
+	HCOMM_KICKS_NONE,
+	HCOMM_KICKS_LATER,
+	HCOMM_KICKS_NOW,
+};
+
 /* Chunks and messages that one round of an engine handles at most. */
 #define HCOMM_ROUND_BUDGET	32u
 /*

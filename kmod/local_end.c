@@ -90,19 +90,31 @@ struct local_end *hcomm_local_end_alloc(struct local_link *link, struct hcomm_co
 	return end;
 }
 
+static bool end_make_ready(struct local_end *end)
+{
+	lockdep_assert_held(&end->lc->lock);
+	if (end->stopped)
+		return false;
+	if (list_empty(&end->ready_node))
+		list_add_tail(&end->ready_node, &end->lc->ready);
+	return end->lc->comm;
+}
+
 /**
  * hcomm_local_end_ring - something is to be looked at
  * @end: end, its communicator's lock held
  */
 void hcomm_local_end_ring(struct local_end *end)
 {
-	lockdep_assert_held(&end->lc->lock);
-	if (end->stopped)
-		return;
-	if (list_empty(&end->ready_node))
-		list_add_tail(&end->ready_node, &end->lc->ready);
-	if (end->lc->comm)
+	if (end_make_ready(end))
 		hcomm_comm_kick(end->lc->comm);
+}
+
+/* The same for what a run sent, and only a run can want. */
+static void end_ring_runs(struct local_end *end)
+{
+	if (end_make_ready(end))
+		hcomm_comm_kick_runs(end->lc->comm);
 }
 
 /**
@@ -194,7 +206,10 @@ static int local_send(struct hcomm_elink *l, const struct hcomm_msg *msg,
 		rx_free_locked(rx);
 	} else {
 		list_add_tail(&rx->node, &far->inbox);
-		hcomm_local_end_ring(far);
+		if (msg->type == HCOMM_MSG_EAGER || msg->type == HCOMM_MSG_RTS)
+			end_ring_runs(far);
+		else
+			hcomm_local_end_ring(far);
 	}
 	spin_unlock(&far->lc->lock);
 	if (gone)

@@ -2,8 +2,8 @@
 /*
  * Who runs the engine of a communicator, and how it is woken.
  *
- * comm->kicks is 1 while something arrived that nobody has looked at.  Who sets
- * it from 0 to 1 must find somebody to look: a thread that is inside
+ * comm->kicks is KICKS_NOW while something arrived that nobody has looked at.  Who
+ * sets it to that must find somebody to look: a thread that is inside
  * hcomm_comm_run() (comm->runners; it looks again when it leaves), the waiter
  * of the context (spinning: it comes round; sleeping: it is woken), or the
  * worker.  Every party announces itself before it checks for kicks, and the
@@ -20,7 +20,7 @@ void hcomm_comm_dispatch(struct hcomm_comm *comm)
 {
 	struct hcomm_ctx *ctx = comm->ctx;
 
-	atomic_set(&comm->kicks, 1);
+	atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
 	atomic_set(&ctx->kicked, 1);
 	/* Pairs with the barrier of a waiter that changes its state. */
 	smp_mb();
@@ -42,11 +42,22 @@ void hcomm_comm_dispatch(struct hcomm_comm *comm)
 
 void hcomm_comm_kick(struct hcomm_comm *comm)
 {
-	if (atomic_xchg(&comm->kicks, 1))
+	if (atomic_xchg(&comm->kicks, HCOMM_KICKS_NOW) == HCOMM_KICKS_NOW)
 		return;
 	if (atomic_read(&comm->runners))
 		return;
 	hcomm_comm_dispatch(comm);
+}
+
+void hcomm_comm_kick_runs(struct hcomm_comm *comm)
+{
+	/* Either the run is seen here, or its launch sees what arrived. */
+	smp_mb();
+	if (READ_ONCE(comm->engine.nruns))
+		hcomm_comm_kick(comm);
+	else if (atomic_cmpxchg(&comm->kicks, HCOMM_KICKS_NONE, HCOMM_KICKS_LATER) ==
+		 HCOMM_KICKS_NONE)
+		queue_delayed_work(hcomm_wq, &comm->tick, HCOMM_TICK_JIFFIES);
 }
 
 void hcomm_comm_lock(struct hcomm_comm *comm)
@@ -77,7 +88,7 @@ bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
 	u32 i;
 
 	lockdep_assert_held(&comm->lock);
-	atomic_set(&comm->kicks, 0);
+	atomic_set(&comm->kicks, HCOMM_KICKS_NONE);
 	WRITE_ONCE(comm->armed, false);
 	if (comm->dead)
 		return false;
@@ -112,7 +123,7 @@ bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm)
 	hcomm_comm_unlock(comm);
 	/* Fully ordered: a kick before it is seen below, one after it sees us gone. */
 	atomic_dec_return(&comm->runners);
-	return more || atomic_read(&comm->kicks);
+	return more || atomic_read(&comm->kicks) == HCOMM_KICKS_NOW;
 }
 
 void hcomm_comm_work(struct work_struct *work)
@@ -138,8 +149,8 @@ void hcomm_comm_tick(struct work_struct *work)
 	hcomm_engine_tick(&comm->engine);
 	again = comm->engine.nruns && !comm->engine.fault.error;
 	hcomm_comm_unlock(comm);
-	if (!again)
-		return;
-	hcomm_comm_dispatch(comm);
-	queue_delayed_work(hcomm_wq, &comm->tick, HCOMM_TICK_JIFFIES);
+	if (again || atomic_read(&comm->kicks))
+		hcomm_comm_dispatch(comm);
+	if (again)
+		queue_delayed_work(hcomm_wq, &comm->tick, HCOMM_TICK_JIFFIES);
 }

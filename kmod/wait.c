@@ -40,7 +40,7 @@ static bool ctx_round(struct hcomm_ctx *ctx, bool arm, bool *progress)
 		before = READ_ONCE(comm->progress);
 		if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, arm)) {
 			more = true;
-			atomic_set(&comm->kicks, 1);
+			atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
 		}
 		if (READ_ONCE(comm->progress) != before)
 			*progress = true;
@@ -61,7 +61,7 @@ static void ctx_hand_over(struct hcomm_ctx *ctx)
 	smp_mb();
 	mutex_lock(&ctx->comms_lock);
 	list_for_each_entry(comm, &ctx->comms, ctx_node)
-		if (atomic_read(&comm->kicks))
+		if (atomic_read(&comm->kicks) == HCOMM_KICKS_NOW)
 			hcomm_comm_dispatch(comm);
 	mutex_unlock(&ctx->comms_lock);
 	/* Who sleeps beside us may become the waiter. */
