@@ -69,16 +69,24 @@ say "hcomm_test: all operations over all links"
 job 7004 build/bin/hcomm_test -e 128K || rc=1
 
 say "links, as sysfs shows them while a job runs"
+# Once the links are up and until the job ends there is something to see.
 job 7005 sh -c 'if [ "$HCOMM_RANK" = 0 ]; then
-		(sleep 3; cd /sys/class/hcomm && for l in comm*/link*/peer; do
-			d=${l%/peer}
-			printf "%-12s" "$d"
+		(cd /sys/class/hcomm
+		for i in $(seq 100); do
+			grep -qs ready comm*/link*/state && break
+			sleep 0.1
+		done
+		for l in comm*/link*; do
+			printf "%-12s" "$l"
 			for a in peer transport state device qp_num mtu rtt_ns tx_bytes rx_bytes; do
-				printf " %s=%s" $a "$(cat $d/$a 2>/dev/null)"
-			done; echo
+				read -r v <"$l/$a" || v=
+				printf " %s=%s" $a "${v:--}"
+			done
+			echo
 		done) &
 	fi
-	build/bin/hcomm_perf allreduce -b 64K -e 64K -n 60 -w 3 -c 0 >/dev/null' || rc=1
+	build/bin/hcomm_perf allreduce -b 64K -e 64K -n 120 -w 3 -c 0 >/dev/null
+	wait' || rc=1
 
 say "what the kernels say"
 tools/lab/lab down --name "$LAB" && echo "no complaints" || rc=1
