@@ -183,7 +183,7 @@ struct hcomm_comm {
 	struct list_head done;		/* @lock: launches to report */
 	struct hcomm_tomb *tomb;	/* what remains of it */
 	u64 born;			/* order of births and deaths */
-	struct delayed_work tick;	/* while runs are in flight */
+	struct delayed_work tick;	/* while runs are in flight, or news wait for one */
 	u64 launches;			/* @lock */
 	u64 runs_failed;		/* @lock */
 	u64 bytes_copied;		/* @lock */

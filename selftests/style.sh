@@ -59,8 +59,9 @@ result $? "SPDX line in every file" $out/spdx
 [ ! -s $out/license ]
 result $? "the right license in every directory" $out/license
 
-git grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -- '*.c' '*.h' '*.sh' '*.py' '*.rst' '*.md' \
-	':!selftests/style.sh' >$out/todo
+# Brackets keep the pattern from finding itself.
+git grep -nE '\b(TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b' -- '*.c' '*.h' '*.sh' '*.py' '*.rst' '*.md' \
+	>$out/todo
 [ ! -s $out/todo ]
 result $? "nothing is left to do by its own words" $out/todo
 
