@@ -83,6 +83,9 @@ void hcomm_rdma_link_lost(struct hcomm_rdma_conn *conn, u32 reason, int error,
 		retry = true;
 	if (retry && !rl->is_up && !differ) {
 		rl->last_error = error;
+		/* Who refuses gets more time and more; another port may do at once. */
+		if (error == -EADDRINUSE)
+			rl->backoff_ms = 0;
 		rl->backoff_ms = clamp(rl->backoff_ms * 2, HCOMM_RDMA_RETRY_MIN_MS,
 				       HCOMM_RDMA_RETRY_MAX_MS);
 		queue_delayed_work(hcomm_rdma_wq, &rl->retry,

@@ -20,6 +20,9 @@
 #include "rdma.h"
 
 #define HCOMM_RDMA_BACKLOG	128
+
+/* Ports to try where any will do. */
+#define HCOMM_RDMA_LISTEN_TRIES	64
 #define HCOMM_RDMA_RNR_TIMER	12	/* 0.64 ms; not expected to be needed */
 
 #define HCOMM_RDMA_PARAM(_name, _max)						\
@@ -105,12 +108,22 @@ static int hcomm_rdma_connect_error(int status)
 	switch (status) {
 	case -ETIMEDOUT:
 	case -ECONNREFUSED:
+	case -EADDRINUSE:
 	case -ENOMEM:
 	case -EOPNOTSUPP:
 		return status;
 	default:
 		return -EHOSTUNREACH;
 	}
+}
+
+/*
+ * Nobody listens there yet; or iWARP, which connects by a TCP socket, finds the
+ * port that the CM chose for it in use.
+ */
+static bool hcomm_rdma_connect_again(int status)
+{
+	return status == -ECONNREFUSED || status == -EADDRINUSE;
 }
 
 static void hcomm_rdma_set_state(struct hcomm_rdma_conn *conn, enum hcomm_link_state state)
@@ -143,7 +156,7 @@ static void hcomm_rdma_route_resolved(struct hcomm_rdma_conn *conn)
 	if (ret)
 		hcomm_rdma_conn_lose(conn, HCOMM_FAULT_CONNECT,
 				     hcomm_rdma_connect_error(ret),
-				     ret == -ECONNREFUSED);
+				     hcomm_rdma_connect_again(ret));
 }
 
 static void hcomm_rdma_addr_resolved(struct hcomm_rdma_conn *conn)
@@ -209,7 +222,7 @@ static int hcomm_rdma_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *
 	case RDMA_CM_EVENT_UNREACHABLE:
 		hcomm_rdma_conn_lose(conn, HCOMM_FAULT_CONNECT,
 				     hcomm_rdma_connect_error(ev->status),
-				     ev->status == -ECONNREFUSED);
+				     hcomm_rdma_connect_again(ev->status));
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_DISCONNECTED:
@@ -374,16 +387,7 @@ static int hcomm_rdma_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event
 	}
 }
 
-/**
- * hcomm_rdma_listen - accept connections to a communicator
- * @rc: communicator's part
- *
- * Fills in the port.
- *
- * Return: 0; -ENODEV if no RDMA device has the address; -EADDRNOTAVAIL if
- * nothing has; or another negative errno.
- */
-int hcomm_rdma_listen(struct hcomm_rdma_comm *rc)
+static int hcomm_rdma_listen_once(struct hcomm_rdma_comm *rc)
 {
 	struct hcomm_addr *addr = &rc->comm->listen;
 	struct sockaddr_storage ss;
@@ -416,6 +420,28 @@ err_listener:
 	return ret;
 err_id:
 	rdma_destroy_id(id);
+	return ret;
+}
+
+/**
+ * hcomm_rdma_listen - accept connections to a communicator
+ * @rc: communicator's part
+ *
+ * Fills in the port.  Where the CM chooses it, it knows its own ports alone, but
+ * iWARP listens by a TCP socket: a port that is in use there is changed for another.
+ *
+ * Return: 0; -ENODEV if no RDMA device has the address; -EADDRNOTAVAIL if
+ * nothing has; -EADDRINUSE if the port is taken, or all that were tried; or
+ * another negative errno.
+ */
+int hcomm_rdma_listen(struct hcomm_rdma_comm *rc)
+{
+	int tries = rc->comm->listen.port ? 1 : HCOMM_RDMA_LISTEN_TRIES;
+	int ret;
+
+	do {
+		ret = hcomm_rdma_listen_once(rc);
+	} while (ret == -EADDRINUSE && --tries);
 	return ret;
 }
 

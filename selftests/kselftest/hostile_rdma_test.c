@@ -91,4 +91,91 @@ TEST(big_chunks_cost_no_more)
 	munmap(buf, LEN);
 }
 
+#define RANGE		"/proc/sys/net/ipv4/ip_local_port_range"
+#define FIRST_PORT	40000
+#define PORTS		64
+#define COMMS		16
+
+static int range_write(const char *text)
+{
+	int fd = open(RANGE, O_WRONLY), ret = -1;
+
+	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
+		ret = 0;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Two of three ports are those of TCP servers, which an RDMA CM knows nothing of. */
+static void occupy(int *fds)
+{
+	for (int i = 0; i < PORTS; i++) {
+		struct sockaddr_in sin = {
+			.sin_family = AF_INET, .sin_port = htons(FIRST_PORT + i),
+		};
+
+		fds[i] = i % 3 ? socket(AF_INET, SOCK_STREAM, 0) : -1;
+		if (fds[i] >= 0 && (bind(fds[i], (struct sockaddr *)&sin, sizeof(sin)) ||
+				    listen(fds[i], 1))) {
+			close(fds[i]);
+			fds[i] = -1;
+		}
+	}
+}
+
+static bool link_comes_up(const struct rank *r)
+{
+	struct hcomm_step step = { .op = HCOMM_STEP_SEND, .peer = 1, .len = 64 };
+	struct hcomm_slot slot = { .length = 64 };
+	uint8_t *buf = pages(4096);
+	struct hcomm_cqe cqe;
+	uint32_t prog[2];
+	bool ok = buf;
+
+	for (uint32_t i = 0; i < 2 && ok; i++) {
+		step.op = i ? HCOMM_STEP_RECV : HCOMM_STEP_SEND;
+		step.peer = !i;
+		ok = !mem_reg(r[i].fd, buf, 4096, 0, &slot.mem_id) &&
+		     !prog_load(r[i].fd, r[i].comm, &step, 1, NULL, 0, 1, &prog[i]) &&
+		     !launch(r[i].fd, prog[i], &slot, 1, 1, 1, 0);
+	}
+	for (uint32_t i = 0; i < 2 && ok; i++)
+		ok = !ring_wait(r[i].fd, 1, 20000000000) &&
+		     ring_next(r[i].ring, &cqe) && !cqe.status;
+	if (buf)
+		munmap(buf, 4096);
+	return ok;
+}
+
+TEST(ports_that_tcp_uses)
+{
+	char before[64] = "", range[64];
+	struct hcomm_comm_create c;
+	int fds[PORTS], fd, up = 0;
+
+	if (!rdma_options(&c))
+		SKIP(return, "no RDMA device has an address here");
+	fd = open(RANGE, O_RDONLY);
+	ASSERT_LE(0, fd);
+	ASSERT_LT(0, read(fd, before, sizeof(before) - 1));
+	close(fd);
+	snprintf(range, sizeof(range), "%d %d", FIRST_PORT, FIRST_PORT + PORTS - 1);
+	ASSERT_EQ(0, range_write(range));
+	occupy(fds);
+	for (int i = 0; i < COMMS; i++) {
+		struct rank r[2] = {};
+
+		EXPECT_EQ(0, ranks_open(r, 2, &c));
+		up += link_comes_up(r);
+		rank_close(&r[0]);
+		rank_close(&r[1]);
+	}
+	EXPECT_EQ(COMMS, up);
+	for (int i = 0; i < PORTS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	EXPECT_EQ(0, range_write(before));
+}
+
 TEST_HARNESS_MAIN

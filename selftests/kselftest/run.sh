@@ -68,7 +68,8 @@ on_node() {
 
 rc=0
 if [ "$kind" = uml ]; then
-	tools/lab/uml-run --timeout 1500 --share "$PWD/$out" --module "$ko" -- \
+	# iWARP here, Soft-RoCE on the stock kernels
+	tools/lab/uml-run --timeout 1500 --rdma siw --share "$PWD/$out" --module "$ko" -- \
 		"$PWD/$out/inside.sh" /lab "${tests[@]}" >"$out/log" 2>&1 || rc=$?
 else
 	trap 'tools/lab/lab down --name "$lab" >/dev/null 2>&1' EXIT
