@@ -88,13 +88,85 @@ static double trees(struct hcomm_cost *c)
 	return time;
 }
 
-/* the last level, of @n, of an AllReduce of @part: halves (radix 2) or all (3) */
-static double last_level(struct hcomm_cost *c, struct hcomm_hop h, double n, double part,
-			 double *cpu)
+/* formulas of the last level, by radix; those of 2 and 3 are here */
+static hcomm_formula last_formula(uint32_t radix)
 {
+	switch (radix) {
+	case 5:
+		return hcomm_cost_ring;
+	case 6:
+		return hcomm_cost_halving_doubling;
+	case 7:
+		return hcomm_cost_direct;
+	default:
+		return NULL;
+	}
+}
+
+/* what one rank's CPU has to do in an AllReduce of @part among @n */
+static double among_cpu(const struct hcomm_cost *c, struct hcomm_hop h, double n, double part)
+{
+	double cpu = 0;
+	uint32_t k;
+
+	switch (c->cand->radix) {
+	case 5:
+		part /= n;
+		return (n - 1) * (cpu_busy(c, h, part, true) + cpu_busy(c, h, part, false));
+	case 7:
+		return (n - 1) * cpu_busy(c, h, part, true);
+	}
+	for (k = 0; k < log2_up(n); k++) {
+		part /= 2;
+		cpu += cpu_busy(c, h, part, true) + cpu_busy(c, h, part, false);
+	}
+	return cpu;
+}
+
+/* an AllReduce of @part among @n ranks that are all @h apart */
+static double among(struct hcomm_cost *c, struct hcomm_hop h, double n, double part,
+		    hcomm_formula formula)
+{
+	struct hcomm_call_shape call = *c->call;
+	struct hcomm_cost sub = *c;
+	struct hcomm_shape s = {
+		.nranks = (uint32_t)n, .nnodes = (uint32_t)n,
+		.ngroups = h.cls == HCOMM_LINK_GROUP ? (uint32_t)n : 1,
+		.max_local = 1, .min_local = 1, .levels = log2_up(n), .in_order = 1,
+		.next = h, .next_cross = (uint32_t)n, .all = h, .leader = h,
+	};
+	uint32_t k;
+
+	if (n < 2)
+		return 0;
+	for (k = 0; k < s.levels; k++) {
+		s.shift[k] = h;
+		s.flip[k] = h;
+	}
+	if (h.cls == HCOMM_LINK_GROUP)
+		s.next_group = s.next_cross;
+	call.bytes = (uint64_t)part;
+	sub.s = &s;
+	sub.call = &call;
+	sub.n = n;
+	sub.v = part;
+	part = formula(&sub);
+	c->largest = hcomm_max(c->largest, sub.largest);
+	return part;
+}
+
+/* the last level, of @n, of an AllReduce of @part: halves (radix 2), all (3), or as others do */
+static double last_level(struct hcomm_cost *c, struct hcomm_hop h, double n, double part,
+			 double slices, double *cpu)
+{
+	hcomm_formula formula = last_formula(c->cand->radix);
 	double time = 0, chunks = hcomm_pieces(part, c->lim->chunk_size);
 	uint32_t k, rounds = log2_up(n);
 
+	if (formula) {
+		*cpu += slices * among_cpu(c, h, n, part / slices);
+		return slices * among(c, h, n, part / slices, formula);
+	}
 	if (c->cand->radix == 2) {
 		for (k = 0; k < rounds; k++) {
 			part /= 2;
@@ -139,8 +211,11 @@ static double allreduce(struct hcomm_cost *c)
 		double level = 0;
 
 		n = l.size[i];
-		if (i == last && (c->cand->radix == 2 || c->cand->radix == 3)) {
-			level = last_level(c, l.hop[i], n, part, &cpu);
+		if (i == last && (c->cand->radix == 2 || c->cand->radix == 3 ||
+				  last_formula(c->cand->radix))) {
+			level = last_level(c, l.hop[i], n, part, slices, &cpu);
+			if (level < 0)
+				return level;
 			n = 1;
 		}
 		part /= n;

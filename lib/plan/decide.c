@@ -95,6 +95,8 @@ void hcomm_planner_exit(struct hcomm_planner *planner)
  * @call: its size
  * @out: list
  * @count: its length
+ * @last: ways of the last level of a hierarchical AllReduce, as a mask
+ * @last_named: they were asked for
  */
 struct field {
 	const struct hcomm_planner *p;
@@ -102,6 +104,8 @@ struct field {
 	struct hcomm_call_shape call;
 	struct hcomm_decision *out;
 	uint32_t count;
+	uint32_t last;
+	bool last_named;
 };
 
 static void add(struct field *f, const struct hcomm_candidate *cand)
@@ -193,6 +197,36 @@ static void add_grains(struct field *f, struct hcomm_candidate cand)
 	}
 }
 
+/* as with whole algorithms: links and scratch memory that no formula sees */
+static bool last_needs_much(const struct field *f, uint32_t last)
+{
+	const struct hcomm_shape *s = &f->p->shape;
+	struct hcomm_call_shape part = f->call;
+
+	if (f->last_named)
+		return false;
+	part.bytes /= s->min_local;
+	if (hcomm_last_algo(last) == HCOMM_ALGO_DIRECT && s->nnodes > MANY_RANKS)
+		return true;
+	return hcomm_scratch_growth(hcomm_last_algo(last), &part, s->nnodes, false) >
+	       HCOMM_SCRATCH_LIMIT;
+}
+
+static void add_last_levels(struct field *f, struct hcomm_candidate cand)
+{
+	uint32_t i;
+
+	for (i = 0; i < HCOMM_LAST_LEVELS; i++) {
+		if (!(f->last & (1u << i)) || last_needs_much(f, i))
+			continue;
+		cand.radix = hcomm_last_radix(i);
+		add_grains(f, cand);
+		/* on one node, all are the same */
+		if (f->p->shape.nnodes < 2)
+			return;
+	}
+}
+
 static void add_algo(struct field *f, uint32_t algo)
 {
 	static const uint32_t radixes[] = { 3, 4, 8, 16 };
@@ -210,14 +244,12 @@ static void add_algo(struct field *f, uint32_t algo)
 	args.radix = 0;
 	if (hcomm_sched_check(&args))
 		return;
+	if (hcomm_has_last(algo, f->args->coll)) {
+		add_last_levels(f, cand);
+		return;
+	}
 	if (algo != HCOMM_ALGO_KNOMIAL) {
 		add_grains(f, cand);
-		/* the last level another way */
-		for (i = 2; i <= 3 && algo == HCOMM_ALGO_HIERARCHICAL &&
-		     f->args->coll == HCOMM_COLL_ALLREDUCE && f->p->shape.nnodes > 1; i++) {
-			cand.radix = i;
-			add_grains(f, cand);
-		}
 		return;
 	}
 	for (i = 0; i < 4; i++) {
@@ -301,7 +333,12 @@ static void init_field(struct field *f, const struct hcomm_planner *planner,
 		       const struct hcomm_sched_args *args,
 		       struct hcomm_decision *out)
 {
-	*f = (struct field){ .p = planner, .args = args, .out = out };
+	*f = (struct field){
+		.p = planner, .args = args, .out = out,
+		.last = hcomm_policy_last(&planner->policy),
+		.last_named = planner->policy.last_only &&
+			      planner->policy.last_only != HCOMM_LAST_ALL,
+	};
 	hcomm_call_shape(args, &f->call);
 }
 
@@ -331,21 +368,33 @@ uint32_t hcomm_planner_candidates(const struct hcomm_planner *planner,
 
 /* ------------------------------------------------------------------- choice */
 
-/* the best candidate of one algorithm */
+/* the best candidate of the algorithm that the table names */
 static bool best_of(const struct hcomm_planner *planner,
-		    const struct hcomm_sched_args *args, uint32_t algo,
+		    const struct hcomm_sched_args *args, const struct hcomm_range *range,
 		    struct hcomm_decision *out)
 {
 	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
 	struct field f;
 
 	init_field(&f, planner, args, list);
-	add_algo(&f, algo);
+	f.last_named = range->last != HCOMM_LAST_ANY;
+	f.last = f.last_named ? 1u << range->last : HCOMM_LAST_ALL;
+	add_algo(&f, range->algo);
 	if (planner->policy.proto == HCOMM_PROTO_EAGER)
 		keep_eager(&f);
 	if (f.count)
 		*out = list[0];
 	return f.count;
+}
+
+/* does HCOMM_ALGO allow what the plugin chose? */
+static bool allowed(const struct hcomm_planner *planner, uint32_t coll,
+		    const struct hcomm_candidate *cand)
+{
+	if (!hcomm_policy_allows(&planner->policy, coll, cand->algo))
+		return false;
+	return !hcomm_has_last(cand->algo, coll) ||
+	       hcomm_policy_last(&planner->policy) & (1u << hcomm_last_by_radix(cand->radix));
 }
 
 static bool ask_tuner(const struct hcomm_planner *planner,
@@ -359,7 +408,7 @@ static bool ask_tuner(const struct hcomm_planner *planner,
 	if (!planner->tuner ||
 	    !hcomm_tuner_ask(planner->tuner, &planner->shape, &planner->lim, call,
 			     &cand) ||
-	    !hcomm_policy_allows(&planner->policy, args->coll, cand.algo))
+	    !allowed(planner, args->coll, &cand))
 		return false;
 	*out = (struct hcomm_decision){ .cand = cand };
 	hcomm_decision_apply(out, &a);
@@ -377,11 +426,11 @@ int hcomm_planner_decide(const struct hcomm_planner *planner,
 {
 	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
 	struct hcomm_call_shape call;
-	uint32_t algo;
+	const struct hcomm_range *range;
 
 	hcomm_call_shape(args, &call);
-	algo = hcomm_policy_lookup(&planner->policy, args->coll, call.bytes);
-	if (algo && best_of(planner, args, algo, out)) {
+	range = hcomm_policy_range(&planner->policy, args->coll, call.bytes);
+	if (range && best_of(planner, args, range, out)) {
 		out->why = HCOMM_WHY_TABLE;
 		return 0;
 	}

@@ -33,7 +33,7 @@ static int no_coll(const char *word, size_t len, char *why, size_t room)
 
 static int no_algo(const char *word, size_t len, char *why, size_t room)
 {
-	char known[512];
+	char known[600];
 
 	hcomm_algo_words(0, known, sizeof(known));
 	snprintf(why, room, "\"%.*s\" is no algorithm; known are %s", (int)len, word,
@@ -41,14 +41,30 @@ static int no_algo(const char *word, size_t len, char *why, size_t room)
 	return -EINVAL;
 }
 
-static int cannot(uint32_t algo, uint32_t coll, char *why, size_t room)
+static int cannot(const char *word, size_t len, uint32_t coll, char *why, size_t room)
 {
 	char known[512];
 
 	hcomm_algo_words(coll, known, sizeof(known));
-	snprintf(why, room, "%s can't do %s; these can: %s", hcomm_algo_name(algo),
+	snprintf(why, room, "%.*s can't do %s; these can: %s", (int)len, word,
 		 hcomm_coll_name(coll), known);
 	return -EINVAL;
+}
+
+/* excluding one way of the last level leaves the others */
+static void add_last(struct hcomm_policy *policy, uint32_t last, bool never)
+{
+	uint32_t all = last == HCOMM_LAST_ANY ? HCOMM_LAST_ALL : 1u << last;
+
+	if (never)
+		policy->last_never |= all;
+	else
+		policy->last_only |= all;
+}
+
+static bool excludes(const struct hcomm_policy *policy, uint32_t coll)
+{
+	return policy->never[coll] || (coll == HCOMM_COLL_ALLREDUCE && policy->last_never);
 }
 
 /* one word of a list: for @coll, or for all that the algorithm can do */
@@ -58,19 +74,25 @@ static int add_word(struct hcomm_policy *policy, uint32_t coll, const char *word
 	bool never = len && *word == '^';
 	uint32_t *masks = never ? policy->never : policy->only;
 	uint32_t i, first = coll ? coll : HCOMM_COLL_BARRIER;
-	uint32_t last = coll ? coll : HCOMM_PLAN_COLLS - 1;
-	int algo = hcomm_algo_by_word(word + never, len - never);
+	uint32_t last = coll ? coll : HCOMM_PLAN_COLLS - 1, way;
+	int algo;
 
+	word += never;
+	len -= never;
+	algo = hcomm_algo_by_word(word, len, &way);
 	if (algo < 0)
-		return no_algo(word + never, len - never, why, room);
+		return no_algo(word, len, why, room);
 	/* what can't be used can well be excluded */
-	if (coll && !never && !hcomm_algo_supports((uint32_t)algo, coll))
-		return cannot((uint32_t)algo, coll, why, room);
+	if (coll && !never && !hcomm_word_supports(algo, way, coll))
+		return cannot(word, len, coll, why, room);
 	for (i = first; i <= last; i++) {
-		if (!hcomm_algo_supports((uint32_t)algo, i))
+		if (!hcomm_word_supports(algo, way, i))
 			continue;
-		masks[i] |= 1u << algo;
-		if (policy->only[i] && policy->never[i]) {
+		if (hcomm_has_last((uint32_t)algo, i))
+			add_last(policy, way, never);
+		if (!never || way == HCOMM_LAST_ANY || policy->last_never == HCOMM_LAST_ALL)
+			masks[i] |= 1u << algo;
+		if (policy->only[i] && excludes(policy, i)) {
 			snprintf(why, room,
 				 "%s: name algorithms or exclude some, not both",
 				 hcomm_coll_name(i));
@@ -172,6 +194,11 @@ bool hcomm_policy_allows(const struct hcomm_policy *policy, uint32_t coll,
 	       (!policy->only[coll] || policy->only[coll] & bit);
 }
 
+uint32_t hcomm_policy_last(const struct hcomm_policy *policy)
+{
+	return policy->last_only ? policy->last_only : HCOMM_LAST_ALL & ~policy->last_never;
+}
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	int i;
@@ -188,11 +215,12 @@ uint64_t hcomm_policy_hash(const struct hcomm_policy *p)
 
 	for (i = 0; i < HCOMM_PLAN_COLLS; i++)
 		hash = mix(mix(hash, p->only[i]), p->never[i]);
+	hash = mix(mix(hash, p->last_only), p->last_never);
 	for (i = 0; i < p->nranges; i++) {
 		const struct hcomm_range *r = &p->ranges[i];
 
 		hash = mix(mix(hash, (uint64_t)r->coll << 32 | r->algo), r->from);
-		hash = mix(hash, r->to);
+		hash = mix(mix(hash, r->to), r->last);
 	}
 	return hash;
 }

@@ -74,7 +74,7 @@ static int read_size(struct reader *r, uint64_t *out)
 /* "0-128K=ring" */
 static int read_range(struct reader *r, struct hcomm_range *range)
 {
-	char known[512];
+	char known[600];
 	size_t len;
 	int algo;
 
@@ -92,11 +92,11 @@ static int read_range(struct reader *r, struct hcomm_range *range)
 		return fail(r, "the range is empty", "");
 	r->p++;
 	len = strcspn(r->p, ",;\n# \t\r");
-	algo = hcomm_algo_by_word(r->p, len);
+	algo = hcomm_algo_by_word(r->p, len, &range->last);
 	hcomm_algo_words(range->coll, known, sizeof(known));
 	if (algo < 0)
 		return fail(r, "no algorithm; these can do it: ", known);
-	if (!hcomm_algo_supports((uint32_t)algo, range->coll))
+	if (!hcomm_word_supports(algo, range->last, range->coll))
 		return fail(r, "the algorithm can't do that; these can: ", known);
 	range->algo = (uint32_t)algo;
 	r->p += len;
@@ -219,8 +219,8 @@ int hcomm_policy_table(struct hcomm_policy *policy, const char *text, char *why,
 	return parse(policy, text, why, room);
 }
 
-uint32_t hcomm_policy_lookup(const struct hcomm_policy *policy, uint32_t coll,
-			     uint64_t bytes)
+const struct hcomm_range *hcomm_policy_range(const struct hcomm_policy *policy,
+					     uint32_t coll, uint64_t bytes)
 {
 	uint32_t i;
 
@@ -228,7 +228,15 @@ uint32_t hcomm_policy_lookup(const struct hcomm_policy *policy, uint32_t coll,
 		const struct hcomm_range *r = &policy->ranges[i];
 
 		if (r->coll == coll && bytes >= r->from && bytes < r->to)
-			return r->algo;
+			return r;
 	}
-	return HCOMM_ALGO_NONE;
+	return NULL;
+}
+
+uint32_t hcomm_policy_lookup(const struct hcomm_policy *policy, uint32_t coll,
+			     uint64_t bytes)
+{
+	const struct hcomm_range *r = hcomm_policy_range(policy, coll, bytes);
+
+	return r ? r->algo : HCOMM_ALGO_NONE;
 }

@@ -101,14 +101,17 @@ bool hcomm_tuner_ask(struct hcomm_tuner_plugin *p, const struct hcomm_shape *sha
 		.element_size = call->esize,
 	};
 	struct hcommTunerChoice choice = { .size = sizeof(choice) };
+	uint32_t last;
 	int algo;
 
 	if (shape->nranks < 2 || !p->opened ||
 	    p->ops->choose(p->state, &ask, &choice) || !choice.algo)
 		return false;
-	algo = hcomm_algo_by_word(choice.algo, strlen(choice.algo));
-	if (algo < 0)
+	algo = hcomm_algo_by_word(choice.algo, strlen(choice.algo), &last);
+	if (algo < 0 || !hcomm_word_supports(algo, last, call->coll))
 		return false;
+	if (last != HCOMM_LAST_ANY)
+		choice.radix = hcomm_last_radix(last);
 	*cand = (struct hcomm_candidate){
 		.algo = (uint32_t)algo,
 		.grain = choice.grain ? choice.grain : lim->chunk_size,

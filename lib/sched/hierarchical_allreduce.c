@@ -15,7 +15,7 @@
  *
  * The last of the levels may go another way, as the radix tells: 2 exchanges halves
  * (nonuniform_bruck.c), 3 all of a part (recursive_doubling.c): with so many messages as
- * there are rounds, not as there are nodes.
+ * there are rounds, not as there are nodes.  5 is a ring, 6 halves with folding, 7 a mesh.
  *
  * Much data goes in slices, so that one is inside nodes while the one before is
  * between them; in the program, too, a slice enters before the one before goes on, as
@@ -223,6 +223,12 @@ static hcomm_builder *last_level(uint32_t radix)
 		return hcomm_build_nonuniform_bruck;
 	case 3:
 		return hcomm_build_recursive_doubling;
+	case 5:
+		return hcomm_build_ring;
+	case 6:
+		return hcomm_build_halving_doubling;
+	case 7:
+		return hcomm_build_direct;
 	default:
 		return NULL;
 	}

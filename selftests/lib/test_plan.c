@@ -24,13 +24,13 @@ static void test_names(void)
 		const char *name = hcomm_algo_name(i);
 		int want = i == HCOMM_ALGO_P2P ? -1 : (int)i;
 
-		CHECK(hcomm_algo_by_word(name, strlen(name)) == want, "%s", name);
+		CHECK(hcomm_algo_by_word(name, strlen(name), NULL) == want, "%s", name);
 	}
-	CHECK(hcomm_algo_by_word("DBTree", 6) == HCOMM_ALGO_DOUBLE_TREE, "case");
-	CHECK(hcomm_algo_by_word("hd", 2) == HCOMM_ALGO_HALVING_DOUBLING, "hd");
-	CHECK(hcomm_algo_by_word("tree", 4) == HCOMM_ALGO_BINOMIAL, "tree");
-	CHECK(hcomm_algo_by_word("tre", 3) < 0 && hcomm_algo_by_word("", 0) < 0, "tre");
-	CHECK(hcomm_algo_by_word("none", 4) < 0, "none");
+	CHECK(hcomm_algo_by_word("DBTree", 6, NULL) == HCOMM_ALGO_DOUBLE_TREE, "case");
+	CHECK(hcomm_algo_by_word("hd", 2, NULL) == HCOMM_ALGO_HALVING_DOUBLING, "hd");
+	CHECK(hcomm_algo_by_word("tree", 4, NULL) == HCOMM_ALGO_BINOMIAL, "tree");
+	CHECK(hcomm_algo_by_word("tre", 3, NULL) < 0 && hcomm_algo_by_word("", 0, NULL) < 0, "tre");
+	CHECK(hcomm_algo_by_word("none", 4, NULL) < 0, "none");
 	CHECK(hcomm_coll_by_word("reduce-scatter", 14) == HCOMM_COLL_REDUCE_SCATTER,
 	      "coll");
 	CHECK(hcomm_coll_by_word("ReduceScatter", 13) == HCOMM_COLL_REDUCE_SCATTER &&
@@ -86,9 +86,73 @@ static void test_algo(void)
 	      ALLOWS(ALLREDUCE, BINOMIAL), "two excluded");
 }
 
+/* the way of a hierarchical AllReduce's last level that a word names, -1: none */
+static int last_of(const char *word)
+{
+	uint32_t last;
+
+	if (hcomm_algo_by_word(word, strlen(word), &last) != HCOMM_ALGO_HIERARCHICAL)
+		return -1;
+	return last == HCOMM_LAST_ANY ? 99 : (int)hcomm_last_algo(last);
+}
+
+static void test_last_words(void)
+{
+	uint64_t hash[3];
+	char text[64];
+	uint32_t i;
+
+	CHECK(last_of("hier") == 99 && last_of("hierarchical/nhr") == HCOMM_ALGO_NONUNIFORM_RING &&
+	      last_of("HIER/Recursive_Doubling") == HCOMM_ALGO_RECURSIVE_DOUBLING &&
+	      last_of("hier/nb") == HCOMM_ALGO_NONUNIFORM_BRUCK &&
+	      last_of("hier/mesh") == HCOMM_ALGO_DIRECT, "words");
+	CHECK(last_of("hier/") < 0 && last_of("hier/star") < 0 && last_of("/rd") < 0 &&
+	      last_of("hier/rd/rd") < 0 && last_of("ring/rd") < 0, "no words");
+	CHECK(hcomm_algo_by_word("hier/rd", 7, NULL) < 0, "where none may be");
+	/* what is printed can be given back */
+	for (i = 0; i < HCOMM_LAST_LEVELS; i++) {
+		CHECK(hcomm_last_by_radix(hcomm_last_radix(i)) == i, "radix %u", i);
+		hcomm_algo_word(HCOMM_ALGO_HIERARCHICAL, HCOMM_COLL_ALLREDUCE,
+				hcomm_last_radix(i), text, sizeof(text));
+		CHECK(last_of(text) == (int)hcomm_last_algo(i), "%s", text);
+	}
+	CHECK(hcomm_last_by_radix(4) == 0, "the builder's default");
+
+	CHECK(!algo("allreduce:hier/rd,ring"), "%s", why);
+	CHECK(ALLOWS(ALLREDUCE, HIERARCHICAL) && ALLOWS(ALLREDUCE, RING) &&
+	      !ALLOWS(ALLREDUCE, DIRECT) && ALLOWS(BROADCAST, BINOMIAL) &&
+	      hcomm_policy_last(&policy) == 1u << hcomm_last_by_radix(3), "only rd, and ring");
+	hash[0] = hcomm_policy_hash(&policy);
+	CHECK(!algo("allreduce:hier/nb,ring"), "%s", why);
+	hash[1] = hcomm_policy_hash(&policy);
+	CHECK(!algo("allreduce:hier,ring"), "%s", why);
+	hash[2] = hcomm_policy_hash(&policy);
+	CHECK(hcomm_policy_last(&policy) == HCOMM_LAST_ALL, "all");
+	CHECK(hash[0] != hash[1] && hash[1] != hash[2] && hash[0] != hash[2], "hash");
+	CHECK(!algo("hier/nb") && ALLOWS(REDUCE, BINOMIAL) && !ALLOWS(ALLREDUCE, RING),
+	      "of an AllReduce alone");
+	CHECK(!algo("^hier/rd") && ALLOWS(ALLREDUCE, HIERARCHICAL) && ALLOWS(ALLREDUCE, RING) &&
+	      hcomm_policy_last(&policy) == (HCOMM_LAST_ALL & ~(1u << hcomm_last_by_radix(3))),
+	      "all but rd");
+	CHECK(!algo("^hier/nhr,^hier/nb,^hier/rd,^hier/ring,^hier/hd,^hier/mesh") &&
+	      !ALLOWS(ALLREDUCE, HIERARCHICAL) && ALLOWS(BROADCAST, HIERARCHICAL), "none");
+	CHECK(!table("allreduce: 0-1K=hier/rd,1K-=hier") &&
+	      hcomm_policy_range(&policy, HCOMM_COLL_ALLREDUCE, 5)->last ==
+	      hcomm_last_by_radix(3) &&
+	      hcomm_policy_range(&policy, HCOMM_COLL_ALLREDUCE, 5000)->last == HCOMM_LAST_ANY,
+	      "table");
+	hash[0] = hcomm_policy_hash(&policy);
+	CHECK(!table("allreduce: 0-1K=hier/nb,1K-=hier") &&
+	      hcomm_policy_hash(&policy) != hash[0], "hash of a table");
+}
+
 static void test_bad_algo(void)
 {
 	static const char * const bad[][2] = {
+		{ "hier/star", "hierarchical/mesh" }, { "ring/rd", "is no algorithm" },
+		{ "broadcast:hier/rd", "hier/rd can't do broadcast" },
+		{ "allreduce:hier,^hier/rd", "not both" },
+		{ "allreduce:^hier/rd,ring", "not both" },
 		{ "rings", "known are ring" }, { "", "is no algorithm" },
 		{ "allreduce:", "is no algorithm" }, { "all:ring", "known are barrier" },
 		{ "allreduce:ring,^tree", "not both" }, { "p2p", "is no algorithm" },
@@ -177,6 +241,8 @@ static void test_bad_table(void)
 		{ "", "empty" }, { "allreduce", "colon" }, { "all: 0-=ring", "known are" },
 		{ "allreduce: ring", "size in bytes" }, { "allreduce: 0=ring", "from-to" },
 		{ "allreduce: 0-4=rings", "these can" },
+		{ "allreduce: 0-4=hier/star", "hierarchical/rd" },
+		{ "broadcast: 0-4=hier/rd", "can't do that" },
 		{ "barrier: 0-4=ring", "these can" }, { "allreduce: 4-4=ring", "empty" },
 		{ "allreduce: 0-4=ring,3-9=rd", "\"3-9=rd\": the range overlaps" },
 		{ "allreduce: 0-4=ring, 9-9=rd ; reduce: 0-=tree", "\"9-9=rd\": the range is" },
@@ -360,25 +426,94 @@ static void test_choice(void)
 	CHECK(!none, "%u calls have no candidate", none);
 }
 
+/* of @bytes, on @nranks, 4 of them on a node: radix of the choice, -1: not hierarchical */
+static int last_chosen(const struct hcomm_planner *p, uint32_t nranks, uint64_t bytes,
+		       uint32_t *why_so)
+{
+	struct hcomm_sched_args a = call_of(HCOMM_COLL_ALLREDUCE, nranks, bytes);
+	struct hcomm_decision d;
+
+	if (hcomm_planner_decide(p, &a, &d) || d.cand.algo != HCOMM_ALGO_HIERARCHICAL)
+		return -1;
+	*why_so = d.why;
+	return (int)d.cand.radix;
+}
+
+static void test_last_choice(void)
+{
+	static const char * const words[] = { "nhr", "nb", "rd", "ring", "hd", "mesh" };
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	struct hcomm_sched_args a;
+	struct hcomm_planner p;
+	uint32_t i, k, n, why_so;
+	char text[64];
+
+	for (i = 0; i < HCOMM_LAST_LEVELS; i++) {
+		planner_make(&p, 16, 4);
+		snprintf(text, sizeof(text), "allreduce:hier/%s", words[i]);
+		CHECK(!hcomm_policy_algo(&p.policy, text, why, sizeof(why)), "%s", why);
+		CHECK(last_chosen(&p, 16, 1 << 20, &why_so) == (int)hcomm_last_radix(i) &&
+		      why_so == HCOMM_WHY_MODEL, "%s", text);
+		/* by size, whatever else is said */
+		snprintf(text, sizeof(text), "allreduce: 0-64K=hier/%s", words[i]);
+		CHECK(!hcomm_policy_algo(&p.policy, "allreduce:hier/rd", why, sizeof(why)) &&
+		      !hcomm_policy_table(&p.policy, text, why, sizeof(why)), "%s", why);
+		CHECK(last_chosen(&p, 16, 1024, &why_so) == (int)hcomm_last_radix(i) &&
+		      why_so == HCOMM_WHY_TABLE, "%s", text);
+	}
+	/* one excluded: the others are candidates */
+	planner_make(&p, 16, 4);
+	CHECK(!hcomm_policy_algo(&p.policy, "allreduce:^hier/nb", why, sizeof(why)), "%s", why);
+	a = call_of(HCOMM_COLL_ALLREDUCE, 16, 65536);
+	n = hcomm_planner_candidates(&p, &a, list);
+	for (i = 0, k = 0; i < n; i++) {
+		k += list[i].cand.algo == HCOMM_ALGO_HIERARCHICAL;
+		CHECK(list[i].cand.algo != HCOMM_ALGO_HIERARCHICAL || list[i].cand.radix != 2,
+		      "it is excluded");
+	}
+	CHECK(k == HCOMM_LAST_LEVELS - 1, "%u", k);
+	/* on one node there is nothing to choose */
+	planner_make(&p, 4, 4);
+	CHECK(!hcomm_policy_algo(&p.policy, "allreduce:hier/rd", why, sizeof(why)) &&
+	      last_chosen(&p, 4, 1024, &why_so) >= 0, "one node");
+	/* a mesh of so many nodes, unless it is asked for */
+	planner_make(&p, 272, 4);
+	CHECK(last_chosen(&p, 272, 64, &why_so) != 7, "68 nodes");
+	CHECK(!hcomm_policy_algo(&p.policy, "allreduce:hier/mesh", why, sizeof(why)) &&
+	      last_chosen(&p, 272, 64, &why_so) == 7, "asked for");
+	/* and scratch memory of gigabytes */
+	planner_make(&p, 16, 4);
+	a = call_of(HCOMM_COLL_ALLREDUCE, 16, 4ull << 30);
+	n = hcomm_planner_candidates(&p, &a, list);
+	for (i = 0; i < n; i++)
+		CHECK(list[i].cand.algo != HCOMM_ALGO_HIERARCHICAL ||
+		      (list[i].cand.radix != 3 && list[i].cand.radix != 7), "scratch memory");
+}
+
 /* each candidate, with its grain, channels and radix, is proven right */
 static void test_candidates(void)
 {
-	static const uint32_t ranks[] = { 2, 5, 8 };
+	static const uint32_t ranks[] = { 2, 5, 8, 11 };
+	static const uint32_t node[] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3 };
 	struct hcomm_check_opts opts = { 16384, 1024, 4, 16 };
 	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
 	struct hcomm_check_result res;
+	struct hcomm_sched_topo *topo;
 	struct hcomm_planner p;
 	uint32_t coll, i, k, n, proven = 0;
 	int err;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		planner_make(&p, ranks[i], 3);
+		if (!CHECK(!hcomm_sched_topo_create(ranks[i], node, NULL, &topo), "topology"))
+			return;
 		p.lim = (struct hcomm_limits){ 16384, 1024, 4 };
 		p.policy.proto = i == 1 ? HCOMM_PROTO_EAGER : HCOMM_PROTO_AUTO;
 		for (coll = HCOMM_COLL_BARRIER; coll < HCOMM_PLAN_COLLS; coll++) {
 			struct hcomm_sched_args a = call_of(coll, ranks[i], 24000);
 
 			a.dtype = HCOMM_DT_FP32;
+			a.topo = topo;
 			n = hcomm_planner_candidates(&p, &a, list);
 			for (k = 0; k < n; k++) {
 				hcomm_decision_apply(&list[k], &a);
@@ -390,6 +525,7 @@ static void test_candidates(void)
 				      err == -EPROTO ? res.text : "");
 			}
 		}
+		hcomm_sched_topo_free(topo);
 	}
 	printf("# %u candidates proven\n", proven);
 	CHECK(proven > 100, "only %u candidates", proven);
@@ -617,6 +753,38 @@ static void test_scratch_growth(void)
 	}
 }
 
+/* the last level of an AllReduce: as the algorithm by which it goes, of a node's share */
+static void test_scratch_last(void)
+{
+	static const uint32_t nodes[12] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3 };
+	struct hcomm_sched_args a = {
+		.coll = HCOMM_COLL_ALLREDUCE, .algo = HCOMM_ALGO_HIERARCHICAL, .nranks = 12,
+		.dtype = HCOMM_DT_UINT8, .count = 64 << 20, .chunk_size = 4096,
+	};
+	struct hcomm_sched_topo *topo;
+	struct hcomm_call_shape call;
+	uint64_t need, bound;
+	uint32_t i, k;
+
+	if (!CHECK(!hcomm_sched_topo_create(12, nodes, NULL, &topo), "topology"))
+		return;
+	a.topo = topo;
+	for (i = 0; i < HCOMM_LAST_LEVELS; i++) {
+		for (k = 0; k < 2; k++) {
+			a.radix = hcomm_last_radix(i);
+			a.in_place = k;
+			hcomm_call_shape(&a, &call);
+			call.bytes /= 3;
+			need = most_scratch(a);
+			bound = (uint64_t)hcomm_scratch_growth(hcomm_last_algo(i), &call, 4,
+							       false) + (4 << 20);
+			CHECK(need <= bound, "radix %u: %llu bytes, at most %llu", a.radix,
+			      (unsigned long long)need, (unsigned long long)bound);
+		}
+	}
+	hcomm_sched_topo_free(topo);
+}
+
 /* of blocks of 1 GiB, nothing that grows is chosen; an AllToAll has nothing else */
 static void test_scratch_limit(void)
 {
@@ -659,6 +827,7 @@ int main(void)
 {
 	RUN(test_names(), "names, short names, lists of known ones");
 	RUN(test_algo(), "HCOMM_ALGO");
+	RUN(test_last_words(), "words for the last level of a hierarchical AllReduce");
 	RUN(test_bad_algo(), "bad HCOMM_ALGO is refused, and told what is known");
 	RUN(test_proto(), "HCOMM_PROTO");
 	RUN(test_table(), "tables of sizes, from text and file");
@@ -667,11 +836,13 @@ int main(void)
 	RUN(test_fit(), "fit of measured points");
 	RUN(test_shape(), "shapes of communicators");
 	RUN(test_choice(), "choices can be built");
+	RUN(test_last_choice(), "last levels that are named, excluded, left out");
 	RUN(test_candidates(), "all candidates are right");
 	RUN(test_measured(), "built-in model: what was measured");
 	RUN(test_precedence(), "table before algorithms before model");
 	RUN(test_links(), "many ranks: no needless links");
 	RUN(test_scratch_growth(), "what scratch memory grows with");
+	RUN(test_scratch_last(), "what that of a last level grows with");
 	RUN(test_scratch_limit(), "much data: no more scratch memory than the limit");
 	RUN(test_eager(), "HCOMM_PROTO=eager cuts messages");
 	RUN(test_correction(), "measured times correct the model");

@@ -29,13 +29,13 @@ run() {
 }
 says() { grep -qE -- "$1" "$dir/out"; }
 
-run 0 -n 16 -k 4 -c 16K && says '^\* [a-z-]+ ' && says 'because of the model'
+run 0 -n 16 -k 4 -c 16K && says '^\* [a-z/-]+ ' && says 'because of the model'
 result $? "the choice has a star and a reason"
 
 # Each candidate of the list, cheapest first, and as many simulated as asked for.
 run 0 -n 8 -k 2 -c 4K --simulate=3 && says '^simulated: [0-9.]+ us' &&
-	[ "$(grep -cE '^[* ] [a-z-]+ +[0-9]+K.* [0-9.]+ +[0-9.]+$' "$dir/out")" -eq 3 ] &&
-	grep -E '^[* ] [a-z-]+ +[0-9]+[KM]?  ' "$dir/out" | awk '{
+	[ "$(grep -cE '^[* ] [a-z/-]+ +[0-9]+K.* [0-9.]+ +[0-9.]+$' "$dir/out")" -eq 3 ] &&
+	grep -E '^[* ] [a-z/-]+ +[0-9]+[KM]?  ' "$dir/out" | awk '{
 		t = $1 == "*" ? $8 : $7
 		if (t + 0 < last + 0) exit 1
 		last = t
@@ -83,6 +83,13 @@ result $? "only eager candidates"
 
 run 64 -a rings && says 'double-tree \(dbtree\)'
 result $? "an unknown algorithm is refused, with those that are known"
+rc=0
+for last in nhr nb rd ring hd mesh; do
+	run 0 -n 12 -k 4 -c 1000 -a hier/$last -x && says 'checked: right' || rc=1
+	run 0 -n 12 -k 4 -c 1000 --wish "hier/$last" && says "chosen: hierarchical/$last," || rc=1
+done
+run 64 -a hier/star && says 'hierarchical/rd' && run 64 --wish reduce:hier/rd || rc=1
+result $rc "the last level of a hierarchical allreduce can be named"
 run 64 -C sum && says 'known are barrier' && run 64 -d complex && says 'known are int8' &&
 	run 64 --op foo && says 'known are sum'
 result $? "an unknown collective, type or reduction is refused"
@@ -91,9 +98,9 @@ run 64 --table 'allreduce: ring' && run 64 --proto read && run 64 --model /nonex
 result $? "other bad arguments are refused"
 rc=0
 for built in '--grain 4K' '--channels 2' '--radix 4' '-a ring --radix 4' '-a hier --radix 4' \
-	'-a hier -C barrier --radix 2'; do
+	'-a hier -C barrier --radix 2' '-a hier/rd --radix 2' '-a hier/rd -C barrier'; do
 	# shellcheck disable=SC2086
-	run 64 $built && says 'need --algo|--radix .: use it for' || rc=1
+	run 64 $built && says 'need --algo|--radix .: use it for|last level is for' || rc=1
 done
 for wish in '--wish ring' '--proto eager' '--tuner x.so' '--simulate=2'; do
 	# shellcheck disable=SC2086

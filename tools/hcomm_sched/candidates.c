@@ -28,11 +28,12 @@ static double simulated(const struct job *job, const struct hcomm_decision *d)
 static void print_one(const struct job *job, const struct hcomm_decision *d,
 		      const char *mark, bool with_sim)
 {
-	char grain[24], largest[24];
+	char grain[24], largest[24], word[64];
 	double time;
 
 	printf("%s %-19s %7s %8u %5u %8s %-6s %12.2f", mark,
-	       hcomm_algo_name(d->cand.algo), format_size(d->cand.grain, grain),
+	       hcomm_algo_word(d->cand.algo, job->args.coll, d->cand.radix, word, sizeof(word)),
+	       format_size(d->cand.grain, grain),
 	       d->cand.channels, d->cand.radix, format_size(d->largest, largest),
 	       protocol(job, d), d->seconds * 1e6);
 	if (with_sim) {
@@ -65,6 +66,7 @@ void print_candidates(const struct job *job, const struct hcomm_decision *chosen
 		      uint64_t count)
 {
 	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	char word[64];
 	uint32_t n, i;
 
 	n = hcomm_planner_candidates(&job->planner, &job->args, list);
@@ -76,7 +78,9 @@ void print_candidates(const struct job *job, const struct hcomm_decision *chosen
 		print_one(job, &list[i],
 			  memcmp(&list[i].cand, &chosen->cand, sizeof(chosen->cand)) ?
 			  " " : "*", i < count);
-	printf("chosen: %s, because of the %s\n", hcomm_algo_name(chosen->cand.algo),
+	printf("chosen: %s, because of the %s\n",
+	       hcomm_algo_word(chosen->cand.algo, job->args.coll, chosen->cand.radix, word,
+			       sizeof(word)),
 	       hcomm_reason_text(chosen->why));
 }
 

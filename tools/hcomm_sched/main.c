@@ -30,6 +30,7 @@ enum {
  * @grain: as given, 0: none
  * @channels: as given
  * @radix: as given
+ * @last: way of the last level, as the algorithm's word says
  * @simulated: candidates to simulate
  * @wished: something was said about the choice
  * @simulate: the choice is
@@ -47,6 +48,7 @@ struct options {
 	uint64_t ranks, count, chunk, eager, root, grain, channels, radix;
 	uint64_t simulated;
 	uint64_t print;
+	uint32_t last;
 	bool wished, simulate, printed, print_all, check, print_model;
 	const char *dot, *svg, *tuner;
 };
@@ -54,7 +56,7 @@ struct options {
 static void algo_arg(struct argp_state *state, const char *text, void *options)
 {
 	struct options *opt = options;
-	int algo = hcomm_algo_by_word(text, strlen(text));
+	int algo = hcomm_algo_by_word(text, strlen(text), &opt->last);
 	char known[700];
 
 	hcomm_algo_words(0, known, sizeof(known));
@@ -173,13 +175,14 @@ static const struct arg args[] = {
 	ARG_MULTIPLE(OPT_EAGER, "eager", eager, 64, HCOMM_MAX_EAGER_SIZE,
 		     "Largest eager message (default: 4K)"),
 	ARG_TITLE("How it is planned:"),
-	ARG_CALL('a', "algo", "NAME", algo_arg, "This algorithm, no choice"),
+	ARG_CALL('a', "algo", "NAME", algo_arg,
+		 "This algorithm, no choice; e.g. ring, hierarchical/rd"),
 	ARG_SIZE(OPT_GRAIN, "grain", grain, 64, HCOMM_MAX_CHUNK_SIZE,
 		 "With --algo: grain of slices (default: the chunk size)"),
 	ARG_NUMBER(OPT_CHANNELS, "channels", "N", channels, 1, HCOMM_SCHED_MAX_CHANNELS,
 		   "With --algo: channels (default: 1)"),
 	ARG_NUMBER(OPT_RADIX, "radix", "N", radix, 2, HCOMM_SCHED_MAX_RADIX,
-		   "With --algo: radix of k-nomial (default: 4); hierarchical AllReduce: last level by halves (2), whole parts (3)"),
+		   "With --algo: radix of k-nomial (default: 4); hierarchical AllReduce: the last level, see --algo"),
 	ARG_CALL(OPT_WISH, "wish", "TEXT", wish_arg, "As HCOMM_ALGO, e.g. allreduce:ring,hd"),
 	ARG_CALL(OPT_TABLE, "table", "TEXT", table_arg, "As HCOMM_ALGO_TABLE"),
 	ARG_CALL(OPT_PROTO, "proto", "NAME", proto_arg, "As HCOMM_PROTO"),
@@ -204,15 +207,17 @@ static void check_built(struct argp_state *state, const char *text, void *option
 {
 	const struct options *opt = options;
 	const struct hcomm_sched_args *a = &opt->job.args;
-	bool levels = a->algo == HCOMM_ALGO_HIERARCHICAL && a->coll == HCOMM_COLL_ALLREDUCE;
+	bool levels = hcomm_has_last(a->algo, a->coll);
 
 	(void)text;
 	if (!opt->job.fixed && (opt->grain || opt->channels || opt->radix))
 		argp_error(state, "--grain, --channels and --radix need --algo");
 	if (opt->job.fixed && (opt->wished || opt->tuner || opt->simulated))
 		argp_error(state, "--algo leaves no choice to --wish, --table, --proto and --tuner, nor candidates to --simulate=N");
-	if (opt->radix && a->algo != HCOMM_ALGO_KNOMIAL && !(levels && opt->radix <= 3))
-		argp_error(state, "--radix %llu: use it for k-nomial, and 2 or 3 for a hierarchical allreduce",
+	if (opt->last != HCOMM_LAST_ANY && (!levels || opt->radix))
+		argp_error(state, "--algo with a last level is for a hierarchical allreduce, and says what --radix would");
+	if (opt->radix && a->algo != HCOMM_ALGO_KNOMIAL && !(levels && hcomm_last_by_radix(opt->radix)))
+		argp_error(state, "--radix %llu: use it for k-nomial, and 2, 3, 5, 6 or 7 for a hierarchical allreduce",
 			   (unsigned long long)opt->radix);
 }
 
@@ -305,7 +310,8 @@ static void choose(struct options *cmd)
 		if (cmd->grain)
 			args->chunk_size = (uint32_t)cmd->grain;
 		args->channels = (uint32_t)cmd->channels;
-		args->radix = (uint32_t)cmd->radix;
+		args->radix = cmd->last == HCOMM_LAST_ANY ? (uint32_t)cmd->radix :
+							    hcomm_last_radix(cmd->last);
 		if (hcomm_sched_check(args))
 			none_can(&cmd->job, hcomm_algo_name(args->algo));
 		return;
@@ -359,6 +365,7 @@ int main(int argc, char **argv)
 		},
 		.ranks = 4,
 		.count = 1024,
+		.last = HCOMM_LAST_ANY,
 		.chunk = 256 << 10,
 		.eager = 4096,
 	};
