@@ -138,7 +138,8 @@ hcommResult_t hcommGetUniqueId(hcommUniqueId *id);
  *
  * @probe: 1: measure the links when the communicator is made; HCOMM_PROBE
  * @tune: 1: measure calls and go on with what was fastest; HCOMM_TUNE
- * @algo: algorithms to use or not, "allreduce:ring,hd;broadcast:^tree"; HCOMM_ALGO
+ * @algo: algorithms to use or not, "allreduce:ring,hd;broadcast:^tree", or
+ *	"allreduce:hierarchical/rd": with that algorithm across nodes; HCOMM_ALGO
  * @algoTable: algorithms by size, "allreduce: 0-128K=ring,128K-=dbtree", or
  *	"@file"; HCOMM_ALGO_TABLE
  * @proto: "eager", "write", "^eager", "^write" or "auto"; HCOMM_PROTO

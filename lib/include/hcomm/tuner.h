@@ -64,11 +64,11 @@ struct hcommTunerCall {
 /**
  * struct hcommTunerChoice - the answer
  * @size: sizeof(struct hcommTunerChoice), may grow
- * @algo: name of an algorithm as HCOMM_ALGO knows it; NULL: no opinion.  It must
- *	stay valid until the next call of the same thread
+ * @algo: name of an algorithm as HCOMM_ALGO knows it, or hierarchical/ALGORITHM; NULL: no
+ *	opinion.  It must stay valid until the next call of the same thread
  * @grain: bytes of a slice, 0: the chunk size
  * @channels: 1 to 64, 0: 1
- * @radix: of k-nomial, 2 to 64, 0: its default
+ * @radix: of trees that have one, 2 to 64, 0: their default
  */
 struct hcommTunerChoice {
 	size_t size;
