@@ -70,7 +70,7 @@ static int __init hcomm_module_init(void)
 	int ret = -ENOMEM;
 
 	generate_random_uuid(hcomm_node_id);
-	hcomm_reduce_init(simd);
+	hcomm_reduce_init(simd ? HCOMM_REDUCE_ANY : HCOMM_REDUCE_SCALAR);
 
 	/*
 	 * More workers than processors would wait for each other's time while they

@@ -16,6 +16,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -32,6 +33,11 @@ static inline void *hcomm_zalloc_array(size_t n, size_t size)
 static inline void hcomm_free(void *p)
 {
 	kvfree(p);
+}
+
+static inline u64 hcomm_clock_ns(void)
+{
+	return ktime_get_ns();
 }
 
 #else

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <linux/types.h>
 
 typedef uint8_t u8;
@@ -76,6 +77,14 @@ static inline void *hcomm_zalloc_array(size_t n, size_t size)
 static inline void hcomm_free(void *p)
 {
 	free(p);
+}
+
+static inline u64 hcomm_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
 struct list_head {

@@ -33,17 +33,63 @@ static const u8 reduce_size[HCOMM_DT_COUNT] = {
 };
 
 /* Written once, before the first reduction. */
-static bool reduce_use_simd;
+static bool reduce_use_simd, reduce_use_half;
 
 u32 hcomm_dtype_size(u32 dtype)
 {
 	return dtype < HCOMM_DT_COUNT ? reduce_size[dtype] : 0;
 }
 
-void hcomm_reduce_init(bool allow_simd)
+#ifdef HCOMM_HAVE_AVX2
+/* Bytes and rounds of a measurement, of which the best counts. */
+#define REDUCE_MEASURE		2048
+#define REDUCE_MEASURE_ROUNDS	8
+
+/* The time of fn, sums of fp32, on two arrays at x. */
+static u64 reduce_measure(hcomm_reduce_fn fn, u8 *x)
+{
+	u64 best = U64_MAX, start;
+	u32 i;
+
+	for (i = 0; i < REDUCE_MEASURE_ROUNDS; i++) {
+		if (!hcomm_simd_begin())
+			return best;
+		start = hcomm_clock_ns();
+		fn(x, x, x + REDUCE_MEASURE, REDUCE_MEASURE / sizeof(u32));
+		start = hcomm_clock_ns() - start;
+		hcomm_simd_end();
+		best = min(best, start);
+	}
+	return best;
+}
+
+/* Are sums faster by halves of vectors? */
+static bool reduce_half_is_faster(void)
+{
+	u32 fp32 = HCOMM_DT_FP32 - HCOMM_DT_INT_COUNT;
+	u64 half, whole;
+	u8 *x;
+
+	x = hcomm_zalloc_array(2, REDUCE_MEASURE);
+	if (!x)
+		return false;
+	/* Ordinary numbers, near 0.74 and 3. */
+	memset(x, 0x3f, REDUCE_MEASURE);
+	memset(x + REDUCE_MEASURE, 0x40, REDUCE_MEASURE);
+	half = reduce_measure(hcomm_reduce_fp_half[fp32][HCOMM_OP_SUM], x);
+	whole = reduce_measure(hcomm_reduce_fp_avx2[fp32][HCOMM_OP_SUM], x);
+	hcomm_free(x);
+	return half < whole;
+}
+#endif
+
+void hcomm_reduce_init(u32 ways)
 {
 #ifdef HCOMM_HAVE_AVX2
-	reduce_use_simd = allow_simd && hcomm_simd_avx2();
+	reduce_use_simd = ways && hcomm_simd_avx2();
+	reduce_use_half = ways == HCOMM_REDUCE_HALF;
+	if (reduce_use_simd && ways == HCOMM_REDUCE_ANY)
+		reduce_use_half = reduce_half_is_faster();
 #endif
 }
 
@@ -62,9 +108,13 @@ static hcomm_reduce_fn reduce_scalar_fn(u32 dtype, u32 redop)
 #ifdef HCOMM_HAVE_AVX2
 static hcomm_reduce_fn reduce_simd_fn(u32 dtype, u32 redop)
 {
+	hcomm_reduce_fn half;
+
 	if (dtype < HCOMM_DT_INT_COUNT)
 		return hcomm_reduce_int_avx2[dtype][redop];
-	return hcomm_reduce_fp_avx2[dtype - HCOMM_DT_INT_COUNT][redop];
+	dtype -= HCOMM_DT_INT_COUNT;
+	half = reduce_use_half ? hcomm_reduce_fp_half[dtype][redop] : NULL;
+	return half ?: hcomm_reduce_fp_avx2[dtype][redop];
 }
 
 static void reduce_sections(u32 dtype, u32 redop, u8 *dst, const u8 *a,

@@ -20,11 +20,22 @@ typedef void (*hcomm_reduce_fn)(void *dst, const void *a, const void *b, size_t 
  */
 u32 hcomm_dtype_size(u32 dtype);
 
+/*
+ * Ways to compute: scalar code always; with vector units 32 bytes at a time, or
+ * but 16 where floating point is added or multiplied in its own precision.
+ */
+#define HCOMM_REDUCE_SCALAR	0
+#define HCOMM_REDUCE_HALF	1
+#define HCOMM_REDUCE_WHOLE	2
+#define HCOMM_REDUCE_ANY	(HCOMM_REDUCE_HALF | HCOMM_REDUCE_WHOLE)
+
 /**
  * hcomm_reduce_init - pick the fastest kernels that this CPU can run
- * @allow_simd: false: scalar only (tests compare the two)
+ * @ways: HCOMM_REDUCE_*: those to choose from (tests compare them)
+ *
+ * Measures where there is a choice, in less than a millisecond.
  */
-void hcomm_reduce_init(bool allow_simd);
+void hcomm_reduce_init(u32 ways);
 
 /**
  * hcomm_reduce_simd - does the picked set use vector units?

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sums and products of fp32 and fp64, 16 bytes at a time.  Compiled for vector
- * units like all reduce_avx2_*.c; the table of reduce_avx2_fp.c names these kernels.
+ * Sums and products of fp32 and fp64, 16 bytes at a time: half a vector register.
+ * Compiled for vector units like all reduce_avx2_*.c.
  *
- * Half a vector register is enough: memory bounds these loops on hardware, where
- * the wider instructions measured no faster.  Emulators, which keep registers in
- * memory and write results of floating point one element at a time, stall when
- * a wide instruction reads such a result, and are four times slower with them.
+ * Memory bounds these loops on hardware, where the wider instructions of
+ * reduce_avx2_fp.c are a little faster or no slower.  Emulators keep registers in
+ * memory and write results of floating point one element at a time: on some hosts
+ * a wide instruction that reads such a result stalls, and is four times slower, on
+ * others it is a third faster.  reduce.c measures when it starts.
  *
  * A NaN is found in the integer domain, noted, and made the canonical one in a
  * second pass, as in reduce_avx2_fp.c.
@@ -123,7 +124,7 @@ FIX(fp64)
 
 /* Elements are loaded before anything at their place is stored: dst may be a or b. */
 #define KERNEL(type, op, name)						\
-void hcomm_##type##_##op(void *dst, const void *a, const void *b, size_t n) \
+static void h_##type##_##op(void *dst, const void *a, const void *b, size_t n) \
 {									\
 	const u8 *pa = a, *pb = b;					\
 	struct half nan = {}, r0, r1;					\
@@ -158,3 +159,17 @@ KERNEL(fp32, sum, add)
 KERNEL(fp32, prod, mul)
 KERNEL(fp64, sum, add)
 KERNEL(fp64, prod, mul)
+
+#define FP(dtype)	((dtype) - HCOMM_DT_INT_COUNT)
+
+const hcomm_reduce_fn
+hcomm_reduce_fp_half[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT] = {
+	[FP(HCOMM_DT_FP32)] = {
+		[HCOMM_OP_SUM] = h_fp32_sum,
+		[HCOMM_OP_PROD] = h_fp32_prod,
+	},
+	[FP(HCOMM_DT_FP64)] = {
+		[HCOMM_OP_SUM] = h_fp64_sum,
+		[HCOMM_OP_PROD] = h_fp64_prod,
+	},
+};

@@ -249,8 +249,12 @@ FP_ARITH_KERNEL(bf16_sum, bf16, 2, bf16_add_fp32(a, b))
 FP_ARITH_KERNEL(bf16_prod, bf16, 2, bf16_mul_fp32(a, b))
 FP_ORDER_KERNEL(bf16_min, bf16, 2, key16(v_min_s16(key16(a), key16(b))))
 FP_ORDER_KERNEL(bf16_max, bf16, 2, key16(v_max_s16(key16(a), key16(b))))
+FP_ARITH_KERNEL(fp32_sum, fp32, 4, v_add_fp32(a, b))
+FP_ARITH_KERNEL(fp32_prod, fp32, 4, v_mul_fp32(a, b))
 FP_ORDER_KERNEL(fp32_min, fp32, 4, key32(v_min_s32(key32(a), key32(b))))
 FP_ORDER_KERNEL(fp32_max, fp32, 4, key32(v_max_s32(key32(a), key32(b))))
+FP_ARITH_KERNEL(fp64_sum, fp64, 8, v_add_fp64(a, b))
+FP_ARITH_KERNEL(fp64_prod, fp64, 8, v_mul_fp64(a, b))
 FP_ORDER_KERNEL(fp64_min, fp64, 8, key64(v_min_s64(key64(a), key64(b))))
 FP_ORDER_KERNEL(fp64_max, fp64, 8, key64(v_max_s64(key64(a), key64(b))))
 
@@ -262,12 +266,6 @@ FP_ARITH_KERNEL(e5m2_sum, e5m2, 1, e5m2_add_fp32(a, b))
 FP_ARITH_KERNEL(e5m2_prod, e5m2, 1, e5m2_mul_fp32(a, b))
 FP_ORDER_KERNEL(e5m2_min, e5m2, 1, key8(v_min_s8(key8(a), key8(b))))
 FP_ORDER_KERNEL(e5m2_max, e5m2, 1, key8(v_max_s8(key8(a), key8(b))))
-
-/* In reduce_avx2_arith.c. */
-#define reduce_fp32_sum		hcomm_fp32_sum
-#define reduce_fp32_prod	hcomm_fp32_prod
-#define reduce_fp64_sum		hcomm_fp64_sum
-#define reduce_fp64_prod	hcomm_fp64_prod
 
 #define FP_ROW(type) {							\
 	[HCOMM_OP_SUM] = reduce_##type##_sum,				\

@@ -30,11 +30,9 @@ hcomm_reduce_int_avx2[HCOMM_DT_INT_COUNT][HCOMM_OP_COUNT];
 extern const hcomm_reduce_fn
 hcomm_reduce_fp_avx2[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT];
 
-/* Of the last table, what works in a way of its own. */
-void hcomm_fp32_sum(void *dst, const void *a, const void *b, size_t n);
-void hcomm_fp32_prod(void *dst, const void *a, const void *b, size_t n);
-void hcomm_fp64_sum(void *dst, const void *a, const void *b, size_t n);
-void hcomm_fp64_prod(void *dst, const void *a, const void *b, size_t n);
+/* The last table by halves of vectors; NULL where there is none. */
+extern const hcomm_reduce_fn
+hcomm_reduce_fp_half[HCOMM_DT_FP_COUNT][HCOMM_OP_FP_COUNT];
 
 /* dst[i] = src[i] / div; div is from 1 to HCOMM_MAX_RANKS; dst may be src. */
 typedef void (*hcomm_div_fn)(void *dst, const void *src, u32 div, size_t n);

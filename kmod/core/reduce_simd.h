@@ -14,6 +14,8 @@
 
 #ifdef __KERNEL__
 
+#define HCOMM_MXCSR_INEXACT	0x20
+
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 
@@ -29,12 +31,26 @@ static inline bool hcomm_simd_avx2(void)
 #endif
 }
 
-/* Starts with all exceptions masked, rounding to nearest, denormals kept. */
+/*
+ * Starts with all exceptions masked, rounding to nearest, denormals kept.
+ *
+ * The flag that a result was inexact is set, as it soon is in each process that
+ * computes, and clear in a fresh section.  Nothing reads it here.  But emulators
+ * need not find out whether a result was exact once it is set, and then add two
+ * to three times as fast.
+ */
 static inline bool hcomm_simd_begin(void)
 {
+#ifndef CONFIG_UML
+	static const u32 mxcsr = MXCSR_DEFAULT | HCOMM_MXCSR_INEXACT;
+#endif
+
 	if (!irq_fpu_usable())
 		return false;
 	kernel_fpu_begin();
+#ifndef CONFIG_UML
+	asm volatile("ldmxcsr %0" : : "m" (mxcsr));
+#endif
 	return true;
 }
 

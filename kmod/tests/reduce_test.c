@@ -15,7 +15,8 @@ struct bufs {
 	u8 a[MAX_BYTES], b[MAX_BYTES], simd[MAX_BYTES], scalar[MAX_BYTES];
 };
 
-static void one(struct kunit *test, struct bufs *x, u32 dtype, u32 redop, u32 n, u32 skew)
+static void one(struct kunit *test, struct bufs *x, u32 way, u32 dtype, u32 redop, u32 n,
+		u32 skew)
 {
 	size_t len = (size_t)n * hcomm_dtype_size(dtype);
 
@@ -23,13 +24,14 @@ static void one(struct kunit *test, struct bufs *x, u32 dtype, u32 redop, u32 n,
 	get_random_bytes(x->b, sizeof(x->b));
 	memset(x->simd, 0xa5, sizeof(x->simd));
 	memset(x->scalar, 0xa5, sizeof(x->scalar));
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(way);
 	hcomm_reduce(dtype, redop, x->simd + skew, x->a + skew, x->b + 1, n);
-	hcomm_reduce_init(false);
+	hcomm_reduce_init(HCOMM_REDUCE_SCALAR);
 	hcomm_reduce(dtype, redop, x->scalar + skew, x->b + 1, x->a + skew, n);
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 	KUNIT_EXPECT_EQ_MSG(test, memcmp(x->simd, x->scalar, sizeof(x->simd)), 0,
-			    "dtype %u op %u n %u skew %u", dtype, redop, n, skew);
+			    "way %u dtype %u op %u n %u skew %u", way, dtype, redop, n,
+			    skew);
 	KUNIT_EXPECT_EQ(test, x->simd[skew + len], 0xa5);
 	if (skew)
 		KUNIT_EXPECT_EQ(test, x->simd[skew - 1], 0xa5);
@@ -41,10 +43,14 @@ static void reduce_same_bits(struct kunit *test)
 	u32 dtype, redop, n;
 
 	KUNIT_ASSERT_NOT_NULL(test, x);
-	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++)
-		for (redop = 0; redop < HCOMM_OP_COUNT; redop++)
-			for (n = 0; n <= MAX_N && HCOMM_OP_FITS(redop, dtype); n++)
-				one(test, x, dtype, redop, n, n % 5);
+	for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++) {
+		for (redop = 0; redop < HCOMM_OP_COUNT; redop++) {
+			for (n = 0; n <= MAX_N && HCOMM_OP_FITS(redop, dtype); n++) {
+				one(test, x, HCOMM_REDUCE_HALF, dtype, redop, n, n % 5);
+				one(test, x, HCOMM_REDUCE_WHOLE, dtype, redop, n, n % 5);
+			}
+		}
+	}
 }
 
 static void one_scale(struct kunit *test, struct bufs *x, u32 dtype, u32 scale,
@@ -55,12 +61,12 @@ static void one_scale(struct kunit *test, struct bufs *x, u32 dtype, u32 scale,
 	get_random_bytes(x->a, sizeof(x->a));
 	memset(x->simd, 0xa5, sizeof(x->simd));
 	memset(x->scalar, 0xa5, sizeof(x->scalar));
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_WHOLE);
 	hcomm_scale(dtype, scale, operand, x->simd + skew, x->a + skew, n);
-	hcomm_reduce_init(false);
+	hcomm_reduce_init(HCOMM_REDUCE_SCALAR);
 	memcpy(x->scalar + skew, x->a + skew, len);
 	hcomm_scale(dtype, scale, operand, x->scalar + skew, x->scalar + skew, n);
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 	KUNIT_EXPECT_EQ_MSG(test, memcmp(x->simd, x->scalar, sizeof(x->simd)), 0,
 			    "dtype %u scale %u by %llu n %u skew %u", dtype, scale,
 			    operand, n, skew);

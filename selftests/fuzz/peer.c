@@ -214,7 +214,7 @@ bool host_init(struct fuzz_host *h, const struct fuzz_prog *fp, struct hcomm_pro
 		hcomm_prog_free(prog);
 		return false;
 	}
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 	h->prog = prog;
 	h->key = 0x1234;
 	h->call.coll = HCOMM_COLL_GROUP;

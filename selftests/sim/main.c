@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	u64 n;
 
 	options_parse(&o, argc, argv);
-	hcomm_reduce_init(!o.scalar);
+	hcomm_reduce_init(o.scalar ? HCOMM_REDUCE_SCALAR : HCOMM_REDUCE_ANY);
 	if (o.mode == MODE_COLL) {
 		snprintf(sim_replay, sizeof(sim_replay), "the same options");
 		simulate(&o);

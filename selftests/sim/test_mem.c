@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 	printf("# seed %llu\n", (unsigned long long)rnd_state);
 	test_mem_ptr();
 	test_mem_copy();

@@ -27,9 +27,21 @@ static hcomm_reduce_fn simd_fn(u32 dtype, u32 redop)
 	return scalar_fn(dtype, redop);
 }
 
+/* By halves of vectors, where there is such a kernel. */
+static hcomm_reduce_fn half_fn(u32 dtype, u32 redop)
+{
+	hcomm_reduce_fn fn = NULL;
+
+#ifdef __x86_64__
+	if (have_simd && dtype >= HCOMM_DT_INT_COUNT)
+		fn = hcomm_reduce_fp_half[dtype - HCOMM_DT_INT_COUNT][redop];
+#endif
+	return fn ? fn : simd_fn(dtype, redop);
+}
+
 #define BLOCK	2048
 
-/* n elements: both kernels, both orders, against the reference. */
+/* n elements: all kernels, both orders, against the reference. */
 static void check_block(u32 dtype, u32 redop, const void *a, const void *b, size_t n)
 {
 	static u64 s[BLOCK], v[BLOCK], w[BLOCK];
@@ -59,6 +71,10 @@ static void check_block(u32 dtype, u32 redop, const void *a, const void *b, size
 			return;
 	simd_fn(dtype, redop)(w, b, a, n);
 	check(!memcmp(v, w, bytes), "vector kernel does not commute");
+	half_fn(dtype, redop)(w, a, b, n);
+	check(!memcmp(v, w, bytes), "halves of vectors differ");
+	half_fn(dtype, redop)(w, b, a, n);
+	check(!memcmp(v, w, bytes), "kernel of halves does not commute");
 }
 
 /* Every special value with every other one. */
@@ -156,11 +172,12 @@ static void check_place(u32 dtype, u32 redop, hcomm_reduce_fn fn, size_t n,
 
 static void test_lengths(u32 dtype, u32 redop)
 {
-	hcomm_reduce_fn fn[3] = { scalar_fn(dtype, redop), simd_fn(dtype, redop), NULL };
+	hcomm_reduce_fn fn[] = { scalar_fn(dtype, redop), simd_fn(dtype, redop),
+				 half_fn(dtype, redop), NULL };
 	size_t n, k;
 
 	for (n = 0; n <= MAX_LEN; n++)
-		for (k = 0; k < 3; k++)
+		for (k = 0; k < ARRAY_SIZE(fn); k++)
 			check_place(dtype, redop, fn[k], n, rnd_below(8), rnd_below(8),
 				    rnd_below(8));
 	report("lengths and alignments", dtype_name[dtype], redop_name[redop]);
@@ -172,17 +189,22 @@ static void test_long(u32 dtype, u32 redop)
 	size_t n = 20000 / dtype_bytes[dtype] + rnd_below(50);
 	size_t bytes = n * dtype_bytes[dtype];
 	u8 *a = malloc(bytes), *b = malloc(bytes), *d = malloc(bytes), *want = malloc(bytes);
+	u32 way;
 
 	if (!a || !b || !d || !want)
 		abort();
 	rnd_fill(dtype, a, b, n);
 	scalar_fn(dtype, redop)(want, a, b, n);
-	hcomm_reduce(dtype, redop, d, a, b, n);
-	check(!memcmp(d, want, bytes), "long array");
-	hcomm_reduce_init(false);
+	for (way = HCOMM_REDUCE_HALF; way <= HCOMM_REDUCE_ANY; way++) {
+		hcomm_reduce_init(way);
+		memset(d, CANARY, bytes);
+		hcomm_reduce(dtype, redop, d, a, b, n);
+		check(!memcmp(d, want, bytes), "long array, way %u", way);
+	}
+	hcomm_reduce_init(HCOMM_REDUCE_SCALAR);
 	check(!hcomm_reduce_simd(), "vector units although not allowed");
 	hcomm_reduce(dtype, redop, a, a, b, n);
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 	check(!memcmp(a, want, bytes), "long array, scalar");
 	free(a);
 	free(b);
@@ -204,7 +226,7 @@ static void check_scale(u32 dtype, u32 scale, u64 operand, const void *src, size
 
 	for (way = 0; way < 4; way++) {
 		memcpy(got, src, n * dtype_bytes[dtype]);
-		hcomm_reduce_init(way & 1);
+		hcomm_reduce_init(way & 1 ? HCOMM_REDUCE_WHOLE : HCOMM_REDUCE_SCALAR);
 		hcomm_scale(dtype, scale, operand, got, way & 2 ? got : src, n);
 		for (i = 0; i < n; i++) {
 			u64 x = get(dtype, src, i);
@@ -218,7 +240,7 @@ static void check_scale(u32 dtype, u32 scale, u64 operand, const void *src, size
 				break;
 		}
 	}
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 }
 
 /* Divisors: small ones, those around powers of two, and any. */
@@ -372,13 +394,14 @@ static int bench(void)
 {
 	size_t len = 1 << 20;
 	u8 *a = malloc(len), *b = malloc(len), *d = malloc(len);
-	u32 dtype, redop, simd;
+	u32 dtype, redop, way;
 
 	if (!a || !b || !d)
 		abort();
-	for (simd = 0; simd < 2; simd++) {
-		hcomm_reduce_init(simd);
-		printf("# GB/s, %s\n", hcomm_reduce_simd() ? "avx2" : "scalar");
+	for (way = HCOMM_REDUCE_SCALAR; way <= HCOMM_REDUCE_WHOLE; way++) {
+		hcomm_reduce_init(way);
+		printf("# GB/s, %s\n", way == HCOMM_REDUCE_SCALAR ? "scalar" :
+		       way == HCOMM_REDUCE_HALF ? "avx2, halves of vectors" : "avx2");
 		for (dtype = 0; dtype < HCOMM_DT_COUNT; dtype++) {
 			size_t i, n = len / dtype_bytes[dtype];
 
@@ -421,7 +444,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	hcomm_reduce_init(true);
+	hcomm_reduce_init(HCOMM_REDUCE_ANY);
 	have_simd = hcomm_reduce_simd();
 	printf("# %s kernels, seed %llu\n", have_simd ? "avx2 and scalar" : "scalar",
 	       (unsigned long long)rnd_state);
