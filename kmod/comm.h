@@ -188,6 +188,7 @@ struct hcomm_comm {
 	u64 runs_failed;		/* @lock */
 	u64 bytes_copied;		/* @lock */
 	u64 bytes_reduced;		/* @lock */
+	u64 bytes_helped;		/* the waiter's */
 	u64 progress;			/* @lock; messages and chunks: waiters spin on */
 };
 

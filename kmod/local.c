@@ -267,6 +267,7 @@ const struct hcomm_transport hcomm_transport_local = {
 	.comm_exit = local_comm_exit,
 	.comm_poll = hcomm_local_poll,
 	.comm_arm = hcomm_local_arm,
+	.comm_help = hcomm_local_help,
 	.link_alloc = local_link_alloc,
 	.link_start = local_link_start,
 	.link_drain = local_link_drain,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Transport "local": what its two files share.  local.c makes and stops links,
- * local_end.c sends, receives and polls.
+ * Transport "local": what its files share.  local.c makes and stops links,
+ * local_end.c sends, receives and polls, local_pull.c moves what is large.
  */
 #ifndef HCOMM_LOCAL_H
 #define HCOMM_LOCAL_H
@@ -13,17 +13,32 @@
 #include "comm_priv.h"
 
 /**
+ * struct local_job - a transfer that several threads do
+ * @t: transfer
+ * @next: where the part begins that nobody took yet
+ * @helping: a thread of the source's rank does a part
+ */
+struct local_job {
+	const struct hcomm_transfer *t;
+	u64 next;
+	bool helping;
+};
+
+/**
  * struct local_comm - a communicator as its peers on this kernel see it
  * @ref: the communicator, and the ends of its links
- * @lock: protects @ready, @comm and all its ends
+ * @lock: protects @ready, @comm, @job and what it is, and all its ends
  * @ready: ends with something to look at
  * @comm: whom to kick, NULL when it is gone
+ * @job: transfer from its memory that its waiting thread may help with, or NULL;
+ *	belongs to the peer who does it, and ends there
  */
 struct local_comm {
 	struct kref ref;
-	spinlock_t lock;		/* @ready, @comm, all ends */
+	spinlock_t lock;		/* @ready, @comm, @job, all ends */
 	struct list_head ready;
 	struct hcomm_comm *comm;
+	struct local_job *job;
 };
 
 /**
@@ -123,6 +138,8 @@ void hcomm_local_end_ring(struct local_end *end);
 void hcomm_local_end_set(struct local_end *end, bool *flag);
 void hcomm_local_end_stop(struct local_end *end);
 void hcomm_local_link_end_as(struct hcomm_link *link, const struct hcomm_fault *fault);
+void hcomm_local_pull(struct hcomm_elink *l, const struct hcomm_transfer *t);
+bool hcomm_local_help(struct hcomm_comm *comm);
 bool hcomm_local_poll(struct hcomm_comm *comm, u32 budget);
 bool hcomm_local_arm(struct hcomm_comm *comm);
 

@@ -230,6 +230,7 @@ static void local_release(struct hcomm_elink *l, void *arg)
 
 const struct hcomm_link_ops hcomm_local_link_ops = {
 	.send = local_send,
+	.pull = hcomm_local_pull,
 	.release = local_release,
 };
 

@@ -81,6 +81,7 @@ ATTR_OF(comm, refused, "%lld", atomic64_read(&this->refused));
 ATTR_OF(comm, launches, "%llu", READ_ONCE(this->launches));
 ATTR_OF(comm, bytes_copied, "%llu", READ_ONCE(this->bytes_copied));
 ATTR_OF(comm, bytes_reduced, "%llu", READ_ONCE(this->bytes_reduced));
+ATTR_OF(comm, bytes_helped, "%llu", READ_ONCE(this->bytes_helped));
 
 static struct attribute *comm_attrs[] = {
 	&comm_uuid.attr,
@@ -102,6 +103,7 @@ static struct attribute *comm_attrs[] = {
 	&comm_launches.attr,
 	&comm_bytes_copied.attr,
 	&comm_bytes_reduced.attr,
+	&comm_bytes_helped.attr,
 	NULL
 };
 

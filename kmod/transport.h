@@ -31,6 +31,8 @@
  *	completions to the engine; true if there may be more
  * @comm_arm: under comm->lock: make sure that what comes from now on causes
  *	hcomm_comm_kick(); true if something came before that: poll again
+ * @comm_help: optional; for a thread that waits and spins: do a piece of what a peer
+ *	does with our memory; true if there was one
  * @link_alloc: make a link, state IDLE, el not initialised; may sleep
  * @link_start: begin bring-up; called once, link_lock held; may sleep; an error
  *	fails the link
@@ -58,6 +60,7 @@ struct hcomm_transport {
 	void (*comm_exit)(struct hcomm_comm *comm);
 	bool (*comm_poll)(struct hcomm_comm *comm, u32 budget);
 	bool (*comm_arm)(struct hcomm_comm *comm);
+	bool (*comm_help)(struct hcomm_comm *comm);
 	struct hcomm_link *(*link_alloc)(struct hcomm_comm *comm, u32 peer);
 	int (*link_start)(struct hcomm_link *link);
 	bool (*link_drain)(struct hcomm_link *link);

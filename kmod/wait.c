@@ -23,6 +23,22 @@ static bool comm_rests(struct hcomm_comm *comm, bool arm)
 	return arm ? READ_ONCE(comm->armed) : !READ_ONCE(comm->engine.nruns);
 }
 
+/* Nothing came: what a peer does with our memory goes faster by two. */
+static bool comm_help(struct hcomm_comm *comm)
+{
+	const struct hcomm_transport *t;
+	bool helped = false;
+	u32 i;
+
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
+		if (t->comm_help && hcomm_comm_uses(comm, t))
+			while (!atomic_read(&comm->kicks) && t->comm_help(comm))
+				helped = true;
+	}
+	return helped;
+}
+
 /*
  * One round of all engines, in which some may progress.  True if there is more
  * to do.
@@ -42,7 +58,7 @@ static bool ctx_round(struct hcomm_ctx *ctx, bool arm, bool *progress)
 			more = true;
 			atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
 		}
-		if (READ_ONCE(comm->progress) != before)
+		if (READ_ONCE(comm->progress) != before || (!arm && comm_help(comm)))
 			*progress = true;
 	}
 	mutex_unlock(&ctx->comms_lock);

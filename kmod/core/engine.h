@@ -135,6 +135,8 @@ struct hcomm_engine_ops {
  * @expose: address and key under which the peer may write dst[len], len at most
  *	one chunk.  Made ready before launch; only a look-up here.  NULL on
  *	links with direct access.
+ * @pull: do a transfer from memory of the peer, on links with direct access; it is
+ *	done on return.  Optional: for who can have others do parts of it.
  * @release: the engine no longer needs what came with hcomm_engine_rx():
  *	receive buffer, reference of an RTS
  */
@@ -145,6 +147,7 @@ struct hcomm_link_ops {
 		     u32 rkey, u32 imm, u32 cookie);
 	int (*expose)(struct hcomm_elink *l, struct hcomm_buf dst, u32 len, u64 *addr,
 		      u32 *rkey);
+	void (*pull)(struct hcomm_elink *l, const struct hcomm_transfer *t);
 	void (*release)(struct hcomm_elink *l, void *rx);
 };
 

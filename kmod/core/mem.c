@@ -138,3 +138,17 @@ void hcomm_mem_scale(u32 dtype, u32 scale, u64 operand, struct hcomm_buf dst,
 		len -= part;
 	}
 }
+
+static struct hcomm_buf buf_at(struct hcomm_buf buf, u64 off)
+{
+	return (struct hcomm_buf){ .mem = buf.mem, .off = buf.off + off };
+}
+
+void hcomm_mem_transfer(const struct hcomm_transfer *t, u64 off, u64 len)
+{
+	if (t->reduce)
+		hcomm_mem_reduce(t->dtype, t->redop, buf_at(t->dst, off),
+				 buf_at(t->acc, off), buf_at(t->src, off), len);
+	else
+		hcomm_mem_copy(buf_at(t->dst, off), buf_at(t->src, off), len);
+}

@@ -114,4 +114,32 @@ void hcomm_mem_reduce_flat(u32 dtype, u32 redop, struct hcomm_buf dst,
 void hcomm_mem_scale(u32 dtype, u32 scale, u64 operand, struct hcomm_buf dst,
 		     struct hcomm_buf src, u64 len);
 
+/**
+ * struct hcomm_transfer - bytes to be brought in, whose parts may be done in any order
+ * @dst: destination
+ * @acc: left operand of a reduction
+ * @src: source, or right operand
+ * @len: bytes
+ * @dtype: enum hcomm_dtype of a reduction
+ * @redop: enum hcomm_redop of a reduction
+ * @reduce: dst = acc (op) src, else dst = src
+ */
+struct hcomm_transfer {
+	struct hcomm_buf dst;
+	struct hcomm_buf acc;
+	struct hcomm_buf src;
+	u64 len;
+	u32 dtype;
+	u32 redop;
+	bool reduce;
+};
+
+/**
+ * hcomm_mem_transfer - do a part of a transfer
+ * @t: transfer
+ * @off: where the part begins, a multiple of the element size
+ * @len: bytes of it, a multiple of the element size too
+ */
+void hcomm_mem_transfer(const struct hcomm_transfer *t, u64 off, u64 len);
+
 #endif /* HCOMM_CORE_MEM_H */

@@ -208,34 +208,41 @@ static void exec_local(struct hcomm_run *run, u32 s)
 	hcomm_step_chunk_done(run, s, chunk);
 }
 
-/* Put an arrived chunk where it belongs: from a slot of ours or the peer's memory. */
-static void consume(struct hcomm_run *run, u32 s, const struct hcomm_arrival *a)
+/* From the peer's memory. */
+static void pull(struct hcomm_elink *l, const struct hcomm_transfer *t)
 {
-	struct hcomm_engine *e = run->engine;
+	if (l->ops->pull)
+		l->ops->pull(l, t);
+	else
+		hcomm_mem_transfer(t, 0, t->len);
+}
+
+/* Put an arrived chunk where it belongs: from a slot of ours or the peer's memory. */
+static void consume(struct hcomm_elink *l, struct hcomm_run *run, u32 s,
+		    const struct hcomm_arrival *a)
+{
 	const struct hcomm_step *step = hcomm_run_step(run, s);
 	const struct hcomm_msg *m = &a->msg;
-	struct hcomm_buf dst;
+	struct hcomm_transfer t = {
+		.src = m->src,
+		.len = m->len,
+		.dtype = step->dtype,
+		.redop = step->redop,
+		.reduce = step->op == HCOMM_STEP_RECV_REDUCE,
+	};
 
 	if (!m->len)
 		return;
-	dst = hcomm_run_dst(run, step, m->chunk);
-	if (step->op == HCOMM_STEP_RECV) {
-		if (m->type == HCOMM_MSG_EAGER)
-			hcomm_mem_write(dst, a->payload, m->len);
-		else
-			hcomm_mem_copy(dst, m->src, m->len);
-		hcomm_account(e, HCOMM_WORK_COPY, m->len);
-	} else {
-		struct hcomm_buf src = hcomm_run_src(run, step, m->chunk);
-
-		if (m->type == HCOMM_MSG_EAGER)
-			hcomm_mem_reduce_flat(step->dtype, step->redop, dst, src,
-					      a->payload, m->len);
-		else
-			hcomm_mem_reduce(step->dtype, step->redop, dst, src, m->src,
-					 m->len);
-		hcomm_account(e, HCOMM_WORK_REDUCE, m->len);
-	}
+	t.dst = hcomm_run_dst(run, step, m->chunk);
+	if (t.reduce)
+		t.acc = hcomm_run_src(run, step, m->chunk);
+	if (m->type == HCOMM_MSG_RTS)
+		pull(l, &t);
+	else if (t.reduce)
+		hcomm_mem_reduce_flat(t.dtype, t.redop, t.dst, t.acc, a->payload, m->len);
+	else
+		hcomm_mem_write(t.dst, a->payload, m->len);
+	hcomm_account(run->engine, t.reduce ? HCOMM_WORK_REDUCE : HCOMM_WORK_COPY, m->len);
 }
 
 static struct hcomm_arrival *find_arrival(struct hcomm_elink *l, const struct hcomm_run *run,
@@ -289,7 +296,7 @@ static void exec_recv(struct hcomm_run *run, u32 s)
 	}
 	st->issued++;
 	hcomm_trace(run, s, chunk, HCOMM_EV_ISSUE);
-	consume(run, s, a);
+	consume(l, run, s, a);
 	hcomm_arrival_release(l, a);
 	if (a->msg.type == HCOMM_MSG_RTS) {
 		/* The record stays until the FIN has left. */
