@@ -143,6 +143,23 @@ static inline double taken_in(const struct hcomm_cost *c, struct hcomm_hop h, do
 }
 
 /*
+ * One rank takes in @kids messages of a gather.  News of small ones and what follows them
+ * keep it from handing on what it has; the root, in the end, is not kept, and had time for
+ * the news while others gathered: @late.
+ */
+static inline double hcomm_fan_in(struct hcomm_cost *c, struct hcomm_hop h, double b,
+				  double kids, bool late)
+{
+	double more = kids > 1 ? kids - 1 : 0;
+
+	if (is_eager(c, b) && late)
+		return message(c, h, b, false, true) +
+		       more * hcomm_max(taken_in(c, h, b, false), b * wire(c, h));
+	return message(c, h, b, false, true) +
+	       more * hcomm_max(cpu_busy(c, h, b, false), b * wire(c, h));
+}
+
+/*
  * What a large message adds to a whole schedule: the first one waits for its
  * grant, and the last sender for the news that it may end.
  */

@@ -147,6 +147,52 @@ static double tree_time(struct hcomm_cost *c, const struct tree *t, uint32_t low
 	return up ? time : hcomm_max(time, own_copy(c, t, slice, count));
 }
 
+/*
+ * GATHER and SCATTER down a tree of radix k: a child at level i has a subtree of
+ * k^i ranks, whose blocks are one message.  The root takes in or gives out all
+ * blocks but its own.
+ */
+static double subtrees(struct hcomm_cost *c, uint32_t radix)
+{
+	bool out = c->call->coll == HCOMM_COLL_SCATTER;
+	struct hcomm_hop far = c->s->leader, local = { HCOMM_LINK_LOCAL, 1 };
+	double span = 1, time = 0, sent = 0, kids, b, more, most = 0;
+	uint32_t k = 0;
+
+	while (span < c->n) {
+		struct hcomm_hop h;
+
+		kids = hcomm_min(radix - 1, (c->n - 1) / span);
+		/* the farthest of them decides */
+		while (k + 1 < c->s->levels && (double)(2u << k) <= kids * span)
+			k++;
+		h = level(c, k, false);
+		b = hcomm_min(span, c->n - span) * c->v;
+		most = hcomm_max(most, b);
+		more = kids - 1 > 0 ? kids - 1 : 0;
+		if (out)
+			time += message(c, h, b, false, true) + more * b * wire(c, h);
+		else
+			time += hcomm_fan_in(c, h, b, kids, span * radix >= c->n &&
+					     (span > 1 || h.cls == HCOMM_LINK_LOCAL));
+		sent += kids;
+		span *= radix;
+	}
+	b = (c->n - 1) * c->v;
+	/* small ones cost their sender nothing but a copy */
+	more = !out ? sent * hop_link(c, far)->overhead :
+	       is_eager(c, most) ? b / c->m->copy_rate : sent * hop_link(c, far)->overhead / 2;
+	more = hcomm_max(b * wire(c, far), more);
+	if (!out)
+		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
+	time = hcomm_max(time, more) + ends(c, far, most);
+	/* on one node, others take theirs while the root copies its own */
+	if (out && far.cls == HCOMM_LINK_LOCAL && !is_eager(c, most))
+		return hcomm_max(time, c->v / c->m->copy_rate);
+	/* the receiver of a subtree hands on what is not its own */
+	return time + c->v / c->m->copy_rate;
+}
+
 /* one tree; its root has a child per level, the deepest leaf log2(n) parents */
 double hcomm_cost_binomial(struct hcomm_cost *c)
 {
@@ -154,6 +200,8 @@ double hcomm_cost_binomial(struct hcomm_cost *c)
 	double slice = c->v / hcomm_cost_slices(c, c->v), root = 0, time;
 	uint32_t k, low;
 
+	if (c->call->coll == HCOMM_COLL_GATHER || c->call->coll == HCOMM_COLL_SCATTER)
+		return subtrees(c, 2);
 	for (k = 0; k < c->s->levels; k++) {
 		struct hcomm_hop h = level(c, k, false);
 
@@ -176,48 +224,6 @@ double hcomm_cost_double_tree(struct hcomm_cost *c)
 	t.wire = 2 * wire(c, level(c, c->s->levels - 1, false));
 
 	return tree_time(c, &t, 0, true);
-}
-
-/*
- * GATHER and SCATTER down a tree of radix k: a child at level i has a subtree of
- * k^i ranks, whose blocks are one message.  The root takes in or gives out all
- * blocks but its own.
- */
-static double subtrees(struct hcomm_cost *c, uint32_t radix)
-{
-	bool out = c->call->coll == HCOMM_COLL_SCATTER;
-	struct hcomm_hop far = c->s->leader, local = { HCOMM_LINK_LOCAL, 1 };
-	double span = 1, time = 0, sent = 0, kids, b, more, most = 0;
-	uint32_t k = 0;
-
-	while (span < c->n) {
-		struct hcomm_hop h = level(c, k < c->s->levels ? k : c->s->levels - 1,
-					   false);
-
-		kids = hcomm_min(radix - 1, (c->n - 1) / span);
-		b = hcomm_min(span, c->n - span) * c->v;
-		most = hcomm_max(most, b);
-		more = kids - 1 > 0 ? kids - 1 : 0;
-		time += message(c, h, b, false, true);
-		if (out)
-			time += more * b * wire(c, h);
-		else
-			time += more * busy(c, h, b, false);
-		sent += kids;
-		span *= radix;
-		while (k < c->s->levels && (double)(1u << k) < span)
-			k++;
-	}
-	b = (c->n - 1) * c->v;
-	more = hcomm_max(b * wire(c, far), sent * hop_link(c, far)->overhead);
-	if (!out)
-		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
-	time = hcomm_max(time, more) + ends(c, far, most);
-	/* on one node, others take theirs while the root copies its own */
-	if (out && far.cls == HCOMM_LINK_LOCAL && !is_eager(c, most))
-		return hcomm_max(time, c->v / c->m->copy_rate);
-	/* the receiver of a subtree hands on what is not its own */
-	return time + c->v / c->m->copy_rate;
 }
 
 /*

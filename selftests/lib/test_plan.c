@@ -426,6 +426,28 @@ static void test_choice(void)
 	CHECK(!none, "%u calls have no candidate", none);
 }
 
+/* a binomial tree is one of radix 2, whatever it carries */
+static void test_radix_two(void)
+{
+	static const uint32_t colls[] = { HCOMM_COLL_GATHER, HCOMM_COLL_SCATTER };
+	struct hcomm_candidate binomial = { HCOMM_ALGO_BINOMIAL, 256 << 10, 1, 0 };
+	struct hcomm_candidate knomial = { HCOMM_ALGO_KNOMIAL, 256 << 10, 1, 2 };
+	struct hcomm_planner p;
+	uint32_t i;
+
+	planner_make(&p, 48, 4);
+	for (i = 0; i < 10; i++) {
+		struct hcomm_call_shape call = {
+			.coll = colls[i % 2], .bytes = 8ull << 2 * i, .esize = 4,
+		};
+		double a = hcomm_predict(&p.model, &p.shape, &p.lim, &call, &binomial, NULL);
+		double b = hcomm_predict(&p.model, &p.shape, &p.lim, &call, &knomial, NULL);
+
+		CHECK(near(a, b), "%s of %llu bytes: %g and %g", hcomm_coll_name(call.coll),
+		      (unsigned long long)call.bytes, a, b);
+	}
+}
+
 /* of @bytes, on @nranks, 4 of them on a node: radix of the choice, -1: not hierarchical */
 static int last_chosen(const struct hcomm_planner *p, uint32_t nranks, uint64_t bytes,
 		       uint32_t *why_so)
@@ -837,6 +859,7 @@ int main(void)
 	RUN(test_shape(), "shapes of communicators");
 	RUN(test_choice(), "choices can be built");
 	RUN(test_last_choice(), "last levels that are named, excluded, left out");
+	RUN(test_radix_two(), "a binomial tree is predicted as one of radix 2");
 	RUN(test_candidates(), "all candidates are right");
 	RUN(test_measured(), "built-in model: what was measured");
 	RUN(test_precedence(), "table before algorithms before model");
