@@ -277,8 +277,53 @@ static double blocks(struct hcomm_cost *c)
 	return time + hcomm_max(work, net);
 }
 
+/*
+ * GATHER and SCATTER: k-nomial trees, one upon the other, as in cost_tree.c; what a
+ * message carries are blocks of nodes, then of groups.  To or from the root it is a message
+ * a block where ranks of a node do not follow one another.  The root takes in or gives out
+ * all blocks but its own.
+ */
+static double gathers(struct hcomm_cost *c)
+{
+	struct levels l = levels_of(c, false);
+	uint32_t radix = c->cand->radix ? c->cand->radix : 4, i;
+	bool out = c->call->coll == HCOMM_COLL_SCATTER;
+	struct hcomm_hop far = c->s->leader, local = l.hop[HCOMM_LINK_LOCAL];
+	double unit = c->v, time = 0, sent = 0, most = 0, kids, b, more, span;
+	uint32_t last = far.cls;
+	bool late;
+
+	for (i = 0; i < HCOMM_LINK_CLASSES; i++) {
+		for (span = 1; span < l.size[i]; span *= radix) {
+			kids = hcomm_min(radix - 1, (l.size[i] - 1) / span);
+			b = hcomm_min(span, l.size[i] - span) * unit;
+			most = hcomm_max(most, b);
+			more = kids - 1 > 0 ? kids - 1 : 0;
+			late = unit * span > c->v || i == HCOMM_LINK_LOCAL;
+			if (out)
+				time += message(c, l.hop[i], b, false, true) +
+					more * b * wire(c, l.hop[i]);
+			else
+				time += hcomm_fan_in(c, l.hop[i], b, kids, late &&
+						     span * radix >= l.size[i] && i == last);
+			sent += kids * (c->s->in_order || span * radix < l.size[i] ? 1 : b / c->v);
+		}
+		unit *= l.size[i];
+	}
+	b = (c->n - 1) * c->v;
+	/* small ones cost their sender nothing but a copy */
+	more = !out ? sent * hop_link(c, far)->overhead :
+	       is_eager(c, most) ? b / c->m->copy_rate : sent * hop_link(c, far)->overhead / 2;
+	more = hcomm_max(b * wire(c, far), more);
+	if (!out)
+		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
+	return hcomm_max(time, more) + ends(c, far, most) + c->v / c->m->copy_rate;
+}
+
 double hcomm_cost_hierarchical(struct hcomm_cost *c)
 {
+	if (c->call->coll == HCOMM_COLL_GATHER || c->call->coll == HCOMM_COLL_SCATTER)
+		return gathers(c);
 	if (c->call->coll == HCOMM_COLL_ALLREDUCE)
 		return allreduce(c);
 	if (c->call->coll == HCOMM_COLL_ALLGATHER ||

@@ -227,16 +227,32 @@ static void add_last_levels(struct field *f, struct hcomm_candidate cand)
 	}
 }
 
-static void add_algo(struct field *f, uint32_t algo)
+/* k-nomial trees; larger radixes than what they are among make no difference */
+static void add_radixes(struct field *f, struct hcomm_candidate cand)
 {
 	static const uint32_t radixes[] = { 3, 4, 8, 16 };
+	static const uint32_t levels[] = { 2, 4, 16, HCOMM_SCHED_MAX_RADIX };
+	bool tree = cand.algo == HCOMM_ALGO_KNOMIAL;
+	uint32_t most = tree ? 2 * f->args->nranks : hcomm_shape_widest(&f->p->shape), i;
+
+	for (i = 0; i < 4; i++) {
+		cand.radix = tree ? radixes[i] : levels[i];
+		if (tree && i && cand.radix > most)
+			return;
+		add_grains(f, cand);
+		if (!tree && cand.radix >= most)
+			return;
+	}
+}
+
+static void add_algo(struct field *f, uint32_t algo)
+{
 	struct hcomm_candidate cand = {
 		.algo = algo,
 		.grain = f->p->lim.chunk_size,
 		.channels = 1,
 	};
 	struct hcomm_sched_args args = *f->args;
-	uint32_t i;
 
 	args.algo = algo;
 	args.chunk_size = cand.grain;
@@ -248,16 +264,10 @@ static void add_algo(struct field *f, uint32_t algo)
 		add_last_levels(f, cand);
 		return;
 	}
-	if (algo != HCOMM_ALGO_KNOMIAL) {
+	if (hcomm_predict_uses_radix(algo, f->args->coll))
+		add_radixes(f, cand);
+	else
 		add_grains(f, cand);
-		return;
-	}
-	for (i = 0; i < 4; i++) {
-		if (i && radixes[i] > 2 * f->args->nranks)
-			break;
-		cand.radix = radixes[i];
-		add_grains(f, cand);
-	}
 }
 
 /*

@@ -51,6 +51,13 @@ int hcomm_predict_uses_channels(uint32_t algo, uint32_t coll)
 	       rules[algo].channels & (1u << coll);
 }
 
+int hcomm_predict_uses_radix(uint32_t algo, uint32_t coll)
+{
+	return algo == HCOMM_ALGO_KNOMIAL ||
+	       (algo == HCOMM_ALGO_HIERARCHICAL &&
+		(coll == HCOMM_COLL_GATHER || coll == HCOMM_COLL_SCATTER));
+}
+
 /* the SCALE step in front of the sum or behind it: nothing overlaps with it */
 static double scaling(const struct hcomm_cost *c)
 {

@@ -75,8 +75,9 @@ double hcomm_predict(const struct hcomm_model *model,
 		     const struct hcomm_call_shape *call,
 		     const struct hcomm_candidate *cand, uint64_t *largest);
 
-/* does a candidate's time depend on its grain, its channels? */
+/* does a candidate's time depend on its grain, its channels, the radix of its trees? */
 int hcomm_predict_uses_grain(uint32_t algo, uint32_t coll);
 int hcomm_predict_uses_channels(uint32_t algo, uint32_t coll);
+int hcomm_predict_uses_radix(uint32_t algo, uint32_t coll);
 
 #endif /* HCOMM_PLAN_PREDICT_H */

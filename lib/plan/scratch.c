@@ -35,6 +35,7 @@ static const struct need {
 	{ HCOMM_ALGO_PAIRWISE, COLL(ALLTOALL), false, 2, 0 },
 	{ HCOMM_ALGO_BINOMIAL, COLL(GATHER) | COLL(SCATTER), false, 0, 0.5 },
 	{ HCOMM_ALGO_KNOMIAL, COLL(GATHER) | COLL(SCATTER), false, 0, 0.5 },
+	{ HCOMM_ALGO_HIERARCHICAL, COLL(GATHER) | COLL(SCATTER), false, 0, 1 },
 	{ HCOMM_ALGO_STAR, COLL(REDUCE), false, 1, 0 },
 };
 

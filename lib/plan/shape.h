@@ -68,6 +68,15 @@ struct hcomm_shape {
 int hcomm_shape_make(struct hcomm_shape *shape, uint32_t nranks,
 		     const uint32_t *node, const uint32_t *group);
 
+/* ranks of a node, nodes of a group or groups: the most, where all groups are alike */
+static inline uint32_t hcomm_shape_widest(const struct hcomm_shape *s)
+{
+	uint32_t nodes = (s->nnodes + s->ngroups - 1) / s->ngroups;
+	uint32_t most = s->max_local > nodes ? s->max_local : nodes;
+
+	return most > s->ngroups ? most : s->ngroups;
+}
+
 uint64_t hcomm_shape_hash(const struct hcomm_shape *shape);
 
 #endif /* HCOMM_PLAN_SHAPE_H */

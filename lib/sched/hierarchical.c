@@ -30,20 +30,6 @@ static void binomial(struct place *p, uint32_t n, uint32_t top, uint32_t i)
 	}
 }
 
-static uint32_t leader(const struct hcomm_sched_args *args, uint32_t node)
-{
-	return node == hcomm_node_of(args, args->root) ? args->root :
-							 hcomm_node_rank(args, node, 0);
-}
-
-static uint32_t leading_node(const struct hcomm_sched_args *args, uint32_t group)
-{
-	uint32_t node = hcomm_node_of(args, args->root);
-
-	return group == hcomm_group_of(args, node) ? node :
-						     hcomm_group_node(args, group, 0);
-}
-
 static void add_child(struct hcomm_tree *tree, uint32_t rank)
 {
 	tree->child[tree->nchildren++] = rank;
@@ -53,12 +39,12 @@ static void plant(const struct hcomm_sched_args *args, struct hcomm_tree *tree)
 {
 	uint32_t r = args->rank, node = hcomm_node_of(args, r), i;
 	uint32_t group = hcomm_group_of(args, node);
-	uint32_t lead = leading_node(args, group);
+	uint32_t lead = hcomm_leading_node(args, group);
 	struct place p;
 
 	tree->nchildren = 0;
 	binomial(&p, hcomm_node_size(args, node),
-		 hcomm_node_index(args, leader(args, node)), hcomm_node_index(args, r));
+		 hcomm_node_index(args, hcomm_leader(args, node)), hcomm_node_index(args, r));
 	for (i = 0; i < p.nchildren; i++)
 		add_child(tree, hcomm_node_rank(args, node, p.child[i]));
 	if (p.parent != HCOMM_NO_RANK) {
@@ -68,18 +54,18 @@ static void plant(const struct hcomm_sched_args *args, struct hcomm_tree *tree)
 	binomial(&p, hcomm_group_size(args, group), hcomm_group_index(args, lead),
 		 hcomm_group_index(args, node));
 	for (i = 0; i < p.nchildren; i++)
-		add_child(tree, leader(args, hcomm_group_node(args, group, p.child[i])));
+		add_child(tree, hcomm_leader(args, hcomm_group_node(args, group, p.child[i])));
 	if (p.parent != HCOMM_NO_RANK) {
-		tree->parent = leader(args, hcomm_group_node(args, group, p.parent));
+		tree->parent = hcomm_leader(args, hcomm_group_node(args, group, p.parent));
 		return;
 	}
 	binomial(&p, hcomm_groups(args),
 		 hcomm_group_of(args, hcomm_node_of(args, args->root)), group);
 	for (i = 0; i < p.nchildren; i++)
-		add_child(tree, leader(args, leading_node(args, p.child[i])));
+		add_child(tree, hcomm_leader(args, hcomm_leading_node(args, p.child[i])));
 	tree->parent = p.parent;
 	if (p.parent != HCOMM_NO_RANK)
-		tree->parent = leader(args, leading_node(args, p.parent));
+		tree->parent = hcomm_leader(args, hcomm_leading_node(args, p.parent));
 }
 
 static uint32_t log2_up(uint32_t n)
@@ -120,6 +106,10 @@ void hcomm_build_hierarchical(struct hcomm_plan *plan,
 {
 	struct hcomm_tree tree;
 
+	if (args->coll == HCOMM_COLL_GATHER || args->coll == HCOMM_COLL_SCATTER) {
+		hcomm_build_hierarchical_gather(plan, args);
+		return;
+	}
 	if (args->coll == HCOMM_COLL_ALLREDUCE) {
 		hcomm_build_hierarchical_allreduce(plan, args);
 		return;

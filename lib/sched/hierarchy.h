@@ -63,6 +63,21 @@ static inline uint32_t hcomm_groups(const struct hcomm_sched_args *a)
 	return a->topo ? a->topo->groups.nbins : 1;
 }
 
+/* one rank leads each node and one node each group: the root, where it is, else the first */
+static inline uint32_t hcomm_leader(const struct hcomm_sched_args *args, uint32_t node)
+{
+	return node == hcomm_node_of(args, args->root) ? args->root :
+							 hcomm_node_rank(args, node, 0);
+}
+
+static inline uint32_t hcomm_leading_node(const struct hcomm_sched_args *args, uint32_t group)
+{
+	uint32_t node = hcomm_node_of(args, args->root);
+
+	return group == hcomm_group_of(args, node) ? node :
+						     hcomm_group_node(args, group, 0);
+}
+
 /*
  * Who has block @q on a node: first when all are gathered, last when partial results of
  * it are collected.  That follows from the place of its owner, so that the ranks of a
@@ -95,5 +110,7 @@ void hcomm_build_hierarchical_allgather(struct hcomm_plan *plan,
 					const struct hcomm_sched_args *args);
 void hcomm_build_hierarchical_reduce_scatter(struct hcomm_plan *plan,
 					     const struct hcomm_sched_args *args);
+void hcomm_build_hierarchical_gather(struct hcomm_plan *plan,
+				     const struct hcomm_sched_args *args);
 
 #endif /* HCOMM_SCHED_HIERARCHY_H */

@@ -127,7 +127,8 @@ static const struct algo {
 	[HCOMM_ALGO_HIERARCHICAL] = {
 		.name = "hierarchical",
 		.colls = COLL(BARRIER) | COLL(BROADCAST) | COLL(REDUCE) |
-			 COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
+			 COLL(ALLREDUCE) | COLL(REDUCE_SCATTER) | COLL(ALLGATHER) |
+			 COLL(GATHER) | COLL(SCATTER),
 		.vector = COLL(REDUCE_SCATTER) | COLL(ALLGATHER),
 		.build = hcomm_build_hierarchical,
 	},

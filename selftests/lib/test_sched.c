@@ -164,6 +164,69 @@ static void test_combo(uint32_t coll, uint32_t algo)
 	   (unsigned long long)t.chunks, t.bad, now() - start);
 }
 
+/* nodes and groups of all kinds, whoever is the root: each rank has another place */
+static void test_every_root(uint32_t coll)
+{
+	static const struct setting s = { 8, 0, 2, 1 };
+	struct tally t = { 0 };
+	double start = now();
+	uint32_t n, root;
+
+	for (n = 1; n <= 64 && n <= max_ranks; n++) {
+		for (root = 0; root < n; root++) {
+			struct hcomm_sched_topo *topo = case_topo(n, (n + root) % CASE_TOPOS);
+			struct hcomm_sched_args a = {
+				.coll = coll, .algo = HCOMM_ALGO_HIERARCHICAL, .nranks = n,
+				.root = root, .count = 1 + root % 3, .dtype = HCOMM_DT_INT16,
+				.chunk_size = 8, .in_place = root & 1,
+				.radix = root % 5 ? 1 + root % 5 : HCOMM_SCHED_MAX_RADIX,
+				.topo = topo,
+			};
+
+			prove(&a, 0, &s, &t);
+			hcomm_sched_topo_free(topo);
+		}
+	}
+	ok(!t.bad, "hierarchical %s, every root: %u cases, %llu chunks, %u wrong, %.1f s",
+	   hcomm_coll_name(coll), t.cases, (unsigned long long)t.chunks, t.bad, now() - start);
+}
+
+/* flat trees: what leaves a node to another one is one message, whatever the root */
+static void test_crossings(uint32_t coll)
+{
+	static const uint32_t node[13] = { 0, 0, 0, 1, 2, 2, 2, 2, 2, 3, 3, 4, 4 };
+	static const uint32_t group[13] = { 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2 };
+	struct hcomm_sched_args a = {
+		.coll = coll, .algo = HCOMM_ALGO_HIERARCHICAL, .nranks = 13, .count = 3,
+		.dtype = HCOMM_DT_FP32, .chunk_size = 4096, .radix = HCOMM_SCHED_MAX_RADIX,
+	};
+	uint32_t bad = 0, nsteps, nodes, groups, i;
+	const struct hcomm_step *steps;
+	struct hcomm_plan *plan;
+
+	if (hcomm_sched_topo_create(13, node, group, (struct hcomm_sched_topo **)&a.topo))
+		abort();
+	for (a.root = 0; a.root < 13; a.root++) {
+		nodes = 0;
+		groups = 0;
+		for (a.rank = 0; a.rank < 13; a.rank++) {
+			if (hcomm_sched_build(&a, &plan))
+				abort();
+			steps = hcomm_plan_steps(plan, &nsteps);
+			for (i = 0; i < nsteps; i++) {
+				if (steps[i].op != HCOMM_STEP_SEND)
+					continue;
+				nodes += node[steps[i].peer] != node[a.rank];
+				groups += group[steps[i].peer] != group[a.rank];
+			}
+			hcomm_plan_free(plan);
+		}
+		bad += nodes != 4 || groups != 2;
+	}
+	hcomm_sched_topo_free((struct hcomm_sched_topo *)a.topo);
+	ok(!bad, "hierarchical %s: a message a node, and a group", hcomm_coll_name(coll));
+}
+
 /* few ranks, much data: sections, slices of several chunks, reuse of scratch */
 static void large_combo(uint32_t coll, uint32_t algo, struct tally *t)
 {
@@ -227,6 +290,8 @@ static void test_many_ranks(void)
 		{ HCOMM_COLL_REDUCE, HCOMM_ALGO_HIERARCHICAL },
 		{ HCOMM_COLL_BARRIER, HCOMM_ALGO_HIERARCHICAL },
 		{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_HIERARCHICAL },
+		{ HCOMM_COLL_GATHER, HCOMM_ALGO_HIERARCHICAL },
+		{ HCOMM_COLL_SCATTER, HCOMM_ALGO_HIERARCHICAL },
 		{ HCOMM_COLL_SCAN, HCOMM_ALGO_RECURSIVE_DOUBLING },
 		{ HCOMM_COLL_BROADCAST, HCOMM_ALGO_STAR },
 		{ HCOMM_COLL_ALLREDUCE, HCOMM_ALGO_PIPELINE },
@@ -577,6 +642,11 @@ int main(int argc, char **argv)
 			    strstr(hcomm_algo_name(algo), only))
 				test_combo(coll, algo);
 		}
+	}
+	for (coll = HCOMM_COLL_GATHER; coll <= HCOMM_COLL_SCATTER; coll++) {
+		if (strstr(hcomm_algo_name(HCOMM_ALGO_HIERARCHICAL), only))
+			test_every_root(coll);
+		test_crossings(coll);
 	}
 	test_large();
 	test_many_ranks();

@@ -182,7 +182,7 @@ static const struct arg args[] = {
 	ARG_NUMBER(OPT_CHANNELS, "channels", "N", channels, 1, HCOMM_SCHED_MAX_CHANNELS,
 		   "With --algo: channels (default: 1)"),
 	ARG_NUMBER(OPT_RADIX, "radix", "N", radix, 2, HCOMM_SCHED_MAX_RADIX,
-		   "With --algo: radix of k-nomial (default: 4); hierarchical AllReduce: the last level, see --algo"),
+		   "With --algo: radix of k-nomial, hierarchical Gather and Scatter (default: 4); hierarchical AllReduce: the last level, see --algo"),
 	ARG_CALL(OPT_WISH, "wish", "TEXT", wish_arg, "As HCOMM_ALGO, e.g. allreduce:ring,hd"),
 	ARG_CALL(OPT_TABLE, "table", "TEXT", table_arg, "As HCOMM_ALGO_TABLE"),
 	ARG_CALL(OPT_PROTO, "proto", "NAME", proto_arg, "As HCOMM_PROTO"),
@@ -216,8 +216,8 @@ static void check_built(struct argp_state *state, const char *text, void *option
 		argp_error(state, "--algo leaves no choice to --wish, --table, --proto and --tuner, nor candidates to --simulate=N");
 	if (opt->last != HCOMM_LAST_ANY && (!levels || opt->radix))
 		argp_error(state, "--algo with a last level is for a hierarchical allreduce, and says what --radix would");
-	if (opt->radix && a->algo != HCOMM_ALGO_KNOMIAL && !(levels && hcomm_last_by_radix(opt->radix)))
-		argp_error(state, "--radix %llu: use it for k-nomial, and 2, 3, 5, 6 or 7 for a hierarchical allreduce",
+	if (opt->radix && !hcomm_predict_uses_radix(a->algo, a->coll) && !(levels && hcomm_last_by_radix(opt->radix)))
+		argp_error(state, "--radix %llu: use it for k-nomial, a hierarchical gather or scatter, and 2, 3, 5, 6 or 7 for a hierarchical allreduce",
 			   (unsigned long long)opt->radix);
 }
 

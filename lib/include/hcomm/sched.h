@@ -169,8 +169,8 @@ uint32_t hcomm_sched_topo_groups(const struct hcomm_sched_topo *topo);
  * @chunk_size: bytes, of the communicator: the grain of pipelining
  * @channels: cut what goes to a peer at once into so many messages, to overlap
  *	more when there is less than a few chunks of it; 0: 1
- * @radix: of KNOMIAL: 2 to HCOMM_SCHED_MAX_RADIX; 0: 4.  Of a HIERARCHICAL ALLREDUCE: the
- *	last level is a NONUNIFORM_BRUCK (2), RECURSIVE_DOUBLING (3), RING (5),
+ * @radix: of KNOMIAL, and of a HIERARCHICAL GATHER or SCATTER on each level: 2 to
+ *	HCOMM_SCHED_MAX_RADIX; 0: 4.  Of a HIERARCHICAL ALLREDUCE: the last level is a NONUNIFORM_BRUCK (2), RECURSIVE_DOUBLING (3), RING (5),
  *	HALVING_DOUBLING (6) or DIRECT (7) one, else as the other levels are
  * @fixed_order: reduce in one order, whatever the algorithm, the chunk size and
  *	the channels: every element is ((x0 op x1) op x2) op ..., in the order of
