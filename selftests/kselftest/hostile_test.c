@@ -12,16 +12,6 @@
 
 /* ------------------------------------------------------------- memory cgroups */
 
-static bool put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 static long get_number(const char *path)
 {
 	FILE *f = fopen(path, "r");

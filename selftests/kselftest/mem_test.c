@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* MEM_REG: what can be pinned, what is charged, what is refused. */
-#include <stdio.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include "util.h"
 #include "kselftest_harness.h"
 
@@ -26,20 +24,6 @@ FIXTURE_TEARDOWN(mem)
 {
 	close(self->fd);
 	munmap(self->p, LEN);
-}
-
-static long vm_pin_kb(void)
-{
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[128];
-	long kb = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmPin: %ld", &kb) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kb;
 }
 
 TEST_F(mem, charges_and_gives_back)
