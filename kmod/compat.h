@@ -28,14 +28,16 @@ static inline void hcomm_eventfd_signal(struct eventfd_ctx *ctx)
 #endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-static inline void hcomm_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+static inline void hcomm_vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
+				      vm_flags_t clear)
 {
-	vm_flags_set(vma, flags);
+	vm_flags_mod(vma, set, clear);
 }
 #else
-static inline void hcomm_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+static inline void hcomm_vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
+				      vm_flags_t clear)
 {
-	vma->vm_flags |= flags;
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
 #endif
 

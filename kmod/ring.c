@@ -104,9 +104,13 @@ int hcomm_ring_mmap(struct hcomm_ctx *ctx, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma_pages(vma) > ring->mem->npages)
 		return -EINVAL;
+	/* In a private copy the head would be nobody's. */
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	hcomm_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	/* Nor later, by mprotect(). */
+	hcomm_vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
 	return vm_map_pages(vma, ring->mem->pages, ring->mem->npages);
 }
 
