@@ -8,6 +8,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -65,11 +66,19 @@ static int hcomm_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/* Called for each close(), and for each process that ends with the file open. */
+/* A thread may have a table of files for itself: its end is not the process's. */
+static bool process_ends(void)
+{
+	return (current->flags & PF_EXITING) &&
+	       ((current->signal->flags & SIGNAL_GROUP_EXIT) ||
+		!atomic_read(&current->signal->live));
+}
+
+/* Called for each close(), and for each table of files that ends with the file in it. */
 static int hcomm_flush(struct file *file, fl_owner_t id)
 {
 	/* Whoever has the last reference ends all in good order. */
-	if ((current->flags & PF_EXITING) && file_count(file) > 1)
+	if (process_ends() && file_count(file) > 1)
 		hcomm_comms_orphan(file->private_data);
 	return 0;
 }
