@@ -16,6 +16,7 @@
 #define HCOMM_CTX_H
 
 #include <linux/atomic.h>
+#include <linux/errno.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -149,6 +150,15 @@ int hcomm_ring_mmap(struct hcomm_ctx *ctx, struct vm_area_struct *vma);
  */
 int hcomm_ctx_wait(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg,
 		   s64 timeout_ns, bool exclusive);
+
+/*
+ * What a limited wait returns: after a signal that is handled it does not begin anew,
+ * however many come.  Who was only stopped, traced or frozen does not notice.
+ */
+static inline int hcomm_limited_wait(int ret)
+{
+	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
+}
 
 /* main.c */
 extern u8 hcomm_node_id[16];

@@ -382,5 +382,5 @@ int hcomm_ioctl_link_open(struct hcomm_cmd *cmd)
 	if (hcomm_cmd_respond(cmd) && !ret)
 		ret = -EFAULT;
 	hcomm_object_unuse(obj);
-	return ret;
+	return hcomm_limited_wait(ret);
 }

@@ -229,8 +229,5 @@ int hcomm_ioctl_wait(struct hcomm_cmd *cmd)
 		return ret > 0 ? 0 : ret ? ret : -ETIMEDOUT;
 	}
 	ret = hcomm_ctx_wait(cmd->ctx, ring_has, &rw, arg->timeout_ns, true);
-	/* A limited wait must not begin anew after a signal. */
-	if (ret == -ERESTARTSYS && arg->timeout_ns > 0)
-		ret = -EINTR;
-	return ret;
+	return arg->timeout_ns > 0 ? hcomm_limited_wait(ret) : ret;
 }
