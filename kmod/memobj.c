@@ -80,27 +80,47 @@ static void memobj_unpin(struct hcomm_memobj *mo, unsigned long n)
 	}
 }
 
-static int memobj_pin(struct hcomm_memobj *mo, unsigned long addr)
+/* Pins some of n pages at least, or tells why none. */
+static int pin_some(unsigned long addr, unsigned long n, bool read_only,
+		    struct page **pages)
 {
 	unsigned int flags = FOLL_LONGTERM;
+	int i, ret;
+
+	flags |= read_only ? HCOMM_FOLL_READ : FOLL_WRITE;
+	ret = pin_user_pages_fast(addr, n, flags, pages);
+	if (ret == -EFAULT && hcomm_fault_in(addr, read_only))
+		ret = pin_user_pages_fast(addr, n, flags, pages);
+	if (read_only && ret == -EFAULT)
+		ret = hcomm_pin_shared_page(addr, pages);
+	if (!ret)
+		return -EFAULT;
+	for (i = 0; i < ret && !read_only; i++) {
+		int err = hcomm_check_pin_for_write(pages[i]);
+
+		if (err) {
+			unpin_user_pages(pages, ret);
+			return err;
+		}
+	}
+	return ret;
+}
+
+static int memobj_pin(struct hcomm_memobj *mo, unsigned long addr)
+{
 	unsigned long n = 0;
 	int ret;
 
-	flags |= mo->read_only ? HCOMM_FOLL_READ : FOLL_WRITE;
 	addr &= PAGE_MASK;
 	while (n < mo->npages) {
 		if (fatal_signal_pending(current)) {
 			ret = -EINTR;
 			goto err_unpin;
 		}
-		/* May pin fewer than asked for. */
-		ret = pin_user_pages_fast(addr + (n << PAGE_SHIFT),
-					  min(mo->npages - n, PIN_BATCH), flags,
-					  mo->pages + n);
-		if (ret <= 0) {
-			ret = ret ? ret : -EFAULT;
+		ret = pin_some(addr + (n << PAGE_SHIFT), min(mo->npages - n, PIN_BATCH),
+			       mo->read_only, mo->pages + n);
+		if (ret < 0)
 			goto err_unpin;
-		}
 		n += ret;
 		cond_resched();
 	}
