@@ -154,18 +154,23 @@ static double wrapped(const struct hcomm_cost *c, uint32_t k)
  */
 double hcomm_cost_bruck(struct hcomm_cost *c)
 {
-	double blocks = 1, left = c->n - 1, time = 0, n;
+	double blocks = 1, left = c->n - 1, time = 0, v = c->v, sections = 1, n;
+	bool all = c->call->coll == HCOMM_COLL_ALLTOALL;
 	uint32_t k;
 
+	/* large blocks of an AllToAll go one section after the other */
+	if (all)
+		sections = hcomm_pieces(c->n * v, 64.0 * c->lim->chunk_size);
+	v /= sections;
+
 	for (k = 0; k < c->s->levels; k++, blocks *= 2) {
-		n = c->call->coll == HCOMM_COLL_ALLTOALL ? c->n / 2 :
-		    hcomm_min(blocks, left);
+		n = all ? c->n / 2 : hcomm_min(blocks, left);
 		left -= n;
-		time += message(c, c->s->shift[k], n * c->v, false, k == 0) + wrapped(c, k);
-		if (c->call->coll == HCOMM_COLL_ALLTOALL)
-			time += n * c->v / c->m->copy_rate;
+		time += message(c, c->s->shift[k], n * v, false, k == 0) + wrapped(c, k);
+		if (all)
+			time += n * v / c->m->copy_rate;
 	}
-	return time + c->n * c->v / c->m->copy_rate +
+	return sections * time + c->n * c->v / c->m->copy_rate +
 	       ends(c, c->s->leader, c->v);
 }
 

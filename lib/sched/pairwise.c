@@ -9,28 +9,41 @@
  * reduce-scatter followed by rounds that hand the results out.
  *
  * In fixed order, a rank receives all contributions to its block in scratch
- * memory, whenever they come, and reduces them in the order of ranks.
+ * memory, whenever they come, and reduces them in the order of ranks.  Large blocks go
+ * in sections, which take turns with two such memories.
  *
  * AllToAll in place pairs i - r with r instead, so that both blocks of a pair
  * change places in one round.  The lower rank sends a copy, as it must be able to
- * accept at once; the other one waits until its block is accepted.
+ * accept at once; the other one waits until its block is accepted.  Large blocks take
+ * several such rounds.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "builders.h"
 
-#define AHEAD	2	/* rounds at a time */
+#define AHEAD		2	/* rounds at a time */
+#define SECTION_CHUNKS	4	/* chunks of a block in one section, in fixed order */
+#define COPY_CHUNKS	16	/* the same of an AllToAll in place */
+#define MEMORIES	2	/* sections at a time */
 
+/*
+ * last: SEND and RECV of a round; sent: ALLREDUCE: first SEND of each block; waits: where
+ * contributions wait for their turn; made: what took them from there
+ */
 struct pairwise {
 	struct hcomm_plan *plan;
 	const struct hcomm_sched_args *args;
-	uint32_t last[AHEAD][2];	/* SEND and RECV of a round */
-	uint32_t *sent;			/* ALLREDUCE: first SEND of each block */
+	uint32_t last[AHEAD][2];
+	uint32_t *sent;
+	uint32_t nsec;
+	uint32_t sec;
+	uint64_t *waits[MEMORIES];
+	uint32_t made[MEMORIES];
 };
 
-/* block q of the input, or of an equal share of it */
-static uint64_t share(const struct hcomm_sched_args *args, uint32_t q, uint64_t *off)
+/* block q of the input, or an equal share of it */
+static uint64_t whole_share(const struct hcomm_sched_args *args, uint32_t q, uint64_t *off)
 {
 	uint64_t size = hcomm_dtype_bytes(args->dtype), first, n;
 
@@ -38,6 +51,16 @@ static uint64_t share(const struct hcomm_sched_args *args, uint32_t q, uint64_t 
 		return hcomm_block(args, q, off);
 	n = hcomm_split(args->count, args->nranks, q, &first);
 	*off = first * size;
+	return n * size;
+}
+
+/* the section of it that is done now */
+static uint64_t share(const struct pairwise *p, uint32_t q, uint64_t *off)
+{
+	uint64_t size = hcomm_dtype_bytes(p->args->dtype), first, n;
+
+	n = hcomm_split(whole_share(p->args, q, off) / size, p->nsec, p->sec, &first);
+	*off += first * size;
 	return n * size;
 }
 
@@ -63,8 +86,10 @@ static void start(struct pairwise *p)
 static struct hcomm_loc own_output(const struct pairwise *p, uint64_t off)
 {
 	bool whole = p->args->in_place || p->args->coll == HCOMM_COLL_ALLREDUCE;
+	uint64_t begin;
 
-	return hcomm_output(whole ? off : 0);
+	whole_share(p->args, p->args->rank, &begin);
+	return hcomm_output(whole ? off : off - begin);
 }
 
 /* reduce in the order in which rounds come; the step that made the result */
@@ -72,12 +97,12 @@ static uint32_t reduce_rounds(struct pairwise *p)
 {
 	const struct hcomm_sched_args *args = p->args;
 	uint32_t n = args->nranks, r = args->rank, made = HCOMM_NO_STEP, step, i, q;
-	uint64_t off, own, len, mine = share(args, r, &own);
+	uint64_t off, own, len, mine = share(p, r, &own);
 	struct hcomm_loc out = own_output(p, own);
 
 	for (i = 1; i < n; i++) {
 		q = (r + i) % n;
-		len = share(args, q, &off);
+		len = share(p, q, &off);
 		if (len) {
 			p->sent[q] = hcomm_plan_send(p->plan, q, hcomm_input(args, off),
 						     len);
@@ -94,12 +119,38 @@ static uint32_t reduce_rounds(struct pairwise *p)
 	return made;
 }
 
+/* sections of fixed order, as many on all ranks */
+static uint32_t sections(const struct hcomm_sched_args *args)
+{
+	uint64_t first, most = hcomm_longest_block(args), want, fit;
+
+	if (args->coll == HCOMM_COLL_ALLREDUCE)
+		most = hcomm_split(args->count, args->nranks, 0, &first);
+	want = most * hcomm_dtype_bytes(args->dtype) /
+	       ((uint64_t)args->chunk_size * SECTION_CHUNKS) + 1;
+	/* a rank has less than five steps for a block */
+	fit = HCOMM_MAX_STEPS / 5 / args->nranks;
+	if (want > fit)
+		want = fit;
+	return want ? (uint32_t)want : 1;
+}
+
+/* where @q's contribution waits: later sections are no longer than the first ones */
+static struct hcomm_loc waiting(struct pairwise *p, uint32_t q, uint64_t len)
+{
+	uint64_t *at = &p->waits[p->sec % MEMORIES][q];
+
+	if (p->sec < MEMORIES)
+		*at = hcomm_plan_scratch(p->plan, len);
+	return hcomm_loc(HCOMM_SLOT_SCRATCH, *at);
+}
+
 /* all contributions first, each in its place; then the order of ranks */
 static uint32_t reduce_fixed(struct pairwise *p)
 {
 	const struct hcomm_sched_args *args = p->args;
 	uint32_t n = args->nranks, r = args->rank, made = HCOMM_NO_STEP, first, step, i, q;
-	uint64_t off, own, len, mine = share(args, r, &own);
+	uint64_t off, own, len, mine = share(p, r, &own);
 	struct hcomm_loc in = hcomm_input(args, own), out = own_output(p, own);
 	struct hcomm_loc acc, src, *loc = malloc(n * sizeof(*loc));
 	uint32_t *got = malloc(n * sizeof(*got));
@@ -117,7 +168,7 @@ static uint32_t reduce_fixed(struct pairwise *p)
 	got[r] = HCOMM_NO_STEP;
 	for (i = 1; i < n; i++) {
 		q = (r + i) % n;
-		len = share(args, q, &off);
+		len = share(p, q, &off);
 		if (len) {
 			p->sent[q] = hcomm_plan_send(p->plan, q, hcomm_input(args, off),
 						     len);
@@ -129,10 +180,10 @@ static uint32_t reduce_fixed(struct pairwise *p)
 		if (q == first && !args->in_place)
 			loc[q] = out;
 		else
-			loc[q] = hcomm_loc(HCOMM_SLOT_SCRATCH,
-					   hcomm_plan_scratch(p->plan, mine));
+			loc[q] = waiting(p, q, mine);
 		got[q] = hcomm_plan_recv(p->plan, q, loc[q], mine);
 		in_round(p, i, true);
+		hcomm_plan_after(p->plan, p->made[p->sec % MEMORIES]);
 	}
 	if (!mine)
 		goto out;
@@ -151,6 +202,7 @@ static uint32_t reduce_fixed(struct pairwise *p)
 		hcomm_plan_stream(p->plan, got[q]);
 		made = step;
 	}
+	p->made[p->sec % MEMORIES] = made;
 out:
 	free(got);
 	free(loc);
@@ -162,7 +214,7 @@ static void hand_out(struct pairwise *p, uint32_t made)
 {
 	const struct hcomm_sched_args *args = p->args;
 	uint32_t n = args->nranks, r = args->rank, i, q;
-	uint64_t off, own, len, mine = share(args, r, &own);
+	uint64_t off, own, len, mine = share(p, r, &own);
 
 	for (i = 1; i < n; i++) {
 		if (mine) {
@@ -171,7 +223,7 @@ static void hand_out(struct pairwise *p, uint32_t made)
 			in_round(p, n + i, false);
 		}
 		q = hcomm_ring_sub(r, i, n);
-		len = share(args, q, &off);
+		len = share(p, q, &off);
 		if (!len)
 			continue;
 		hcomm_plan_recv(p->plan, q, hcomm_output(off), len);
@@ -207,15 +259,50 @@ static void alltoall(struct pairwise *p)
 		hcomm_plan_copy(p->plan, hcomm_output(to), hcomm_input(args, off), len);
 }
 
+/* in how many rounds a pair changes @len bytes; of each block the same at both ends */
+static uint32_t rounds_of(const struct hcomm_sched_args *args, uint64_t len)
+{
+	uint64_t want = (len - 1) / ((uint64_t)args->chunk_size * COPY_CHUNKS) + 1;
+	uint32_t fit = HCOMM_MAX_STEPS / 4 / args->nranks;
+
+	if (want <= fit)
+		return (uint32_t)want;
+	return fit ? fit : 1;
+}
+
+/* a piece of the block of @q changes places; @scratch is for a copy */
+static void change(struct pairwise *p, uint32_t round, uint32_t q, uint64_t off,
+		   uint64_t len, uint64_t scratch)
+{
+	struct hcomm_loc src = hcomm_output(off);
+	uint32_t before = HCOMM_NO_STEP;
+
+	if (p->args->rank < q) {
+		src = hcomm_loc(HCOMM_SLOT_SCRATCH, scratch);
+		before = hcomm_plan_copy(p->plan, src, hcomm_output(off), len);
+		hcomm_plan_after(p->plan, p->last[round % AHEAD][0]);
+	}
+	hcomm_plan_send(p->plan, q, src, len);
+	hcomm_plan_stream(p->plan, before);
+	in_round(p, round, false);
+	if (p->args->rank > q)
+		before = p->plan->nsteps - 1;
+	hcomm_plan_recv(p->plan, q, hcomm_output(off), len);
+	hcomm_plan_stream(p->plan, before);
+	in_round(p, round, true);
+}
+
 static void alltoall_in_place(struct pairwise *p)
 {
 	const struct hcomm_sched_args *args = p->args;
-	uint32_t n = args->nranks, r = args->rank, before, i, q;
-	uint64_t off, len, most = 0, scratch[AHEAD];
-	struct hcomm_loc src;
+	uint32_t n = args->nranks, r = args->rank, size = hcomm_dtype_bytes(args->dtype);
+	uint32_t round = 0, rounds, i, k, q;
+	uint64_t off, len, first, most = 0, scratch[AHEAD];
 
 	for (q = r + 1; q < n; q++) {
 		len = hcomm_block(args, q, &off);
+		if (len)
+			len = hcomm_split(len / size, rounds_of(args, len), 0, &first) * size;
 		most = len > most ? len : most;
 	}
 	for (i = 0; i < AHEAD; i++)
@@ -226,21 +313,14 @@ static void alltoall_in_place(struct pairwise *p)
 		len = hcomm_block(args, q, &off);
 		if (q == r || !len)
 			continue;
-		src = hcomm_output(off);
-		before = HCOMM_NO_STEP;
-		if (r < q) {
-			src = hcomm_loc(HCOMM_SLOT_SCRATCH, scratch[i % AHEAD]);
-			before = hcomm_plan_copy(p->plan, src, hcomm_output(off), len);
-			hcomm_plan_after(p->plan, p->last[i % AHEAD][0]);
+		rounds = rounds_of(args, len);
+		for (k = 0; k < rounds && !p->plan->err; k++, round++) {
+			uint64_t part = hcomm_split(len / size, rounds, k, &first);
+
+			if (part)
+				change(p, round, q, off + first * size, part * size,
+				       scratch[round % AHEAD]);
 		}
-		hcomm_plan_send(p->plan, q, src, len);
-		hcomm_plan_stream(p->plan, before);
-		in_round(p, i, false);
-		if (r > q)
-			before = p->plan->nsteps - 1;
-		hcomm_plan_recv(p->plan, q, hcomm_output(off), len);
-		hcomm_plan_stream(p->plan, before);
-		in_round(p, i, true);
 	}
 }
 
@@ -248,7 +328,7 @@ void hcomm_build_pairwise(struct hcomm_plan *plan,
 			  const struct hcomm_sched_args *args)
 {
 	struct pairwise p = { .plan = plan, .args = args };
-	uint32_t made;
+	uint32_t made, i;
 
 	start(&p);
 	if (args->coll == HCOMM_COLL_ALLTOALL) {
@@ -259,12 +339,19 @@ void hcomm_build_pairwise(struct hcomm_plan *plan,
 		return;
 	}
 	p.sent = malloc(args->nranks * sizeof(*p.sent));
-	if (!p.sent) {
-		hcomm_plan_fail(plan, -ENOMEM);
-		return;
+	for (i = 0; i < MEMORIES; i++) {
+		p.waits[i] = malloc(args->nranks * sizeof(*p.waits[i]));
+		p.made[i] = HCOMM_NO_STEP;
 	}
-	made = args->fixed_order ? reduce_fixed(&p) : reduce_rounds(&p);
-	if (args->coll == HCOMM_COLL_ALLREDUCE)
-		hand_out(&p, made);
+	if (!p.sent || !p.waits[0] || !p.waits[1])
+		hcomm_plan_fail(plan, -ENOMEM);
+	p.nsec = args->fixed_order ? sections(args) : 1;
+	for (p.sec = 0; p.sec < p.nsec && !plan->err; p.sec++) {
+		made = args->fixed_order ? reduce_fixed(&p) : reduce_rounds(&p);
+		if (args->coll == HCOMM_COLL_ALLREDUCE)
+			hand_out(&p, made);
+	}
+	for (i = 0; i < MEMORIES; i++)
+		free(p.waits[i]);
 	free(p.sent);
 }
