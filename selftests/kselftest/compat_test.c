@@ -29,8 +29,10 @@ static bool has_compat(void)
 	pid_t pid = fork();
 
 	/* Where it is off it is a fault, or another call. */
-	if (!pid)
+	if (!pid) {
+		faults_exit();
 		_exit(int80(NR32_GETPID, 0, 0, 0) != getpid());
+	}
 	return status_of(pid) == 0;
 }
 
