@@ -96,6 +96,9 @@ double hcomm_cost_bidirectional_ring(struct hcomm_cost *c)
 			hcomm_max(hcomm_cost_next(c, hcomm_min(half, c->lim->chunk_size),
 						  reduce), work);
 	}
+	/* halves of two small ones come together, to each rank the last ones, too */
+	if (is_eager(c, half))
+		time += taken_in(c, h, half, false) + half / c->m->copy_rate;
 	return time + ends(c, h, half);
 }
 

@@ -45,12 +45,16 @@ static struct hcomm_hop level(const struct hcomm_cost *c, uint32_t k, bool corne
 }
 
 /*
- * On the way up, a rank reduces its children's slices one after the other; over a
- * network, each is granted when the one before is reduced, so nothing overlaps.
+ * On the way up, a rank reduces its children's slices one after the other, small ones of
+ * one node as they come together; over a network, each large one is granted when the one
+ * before is reduced, so nothing overlaps.
  */
 static double up_level(struct hcomm_cost *c, struct hcomm_hop h, double slice,
 		       double children)
 {
+	if (h.cls == HCOMM_LINK_LOCAL && is_eager(c, slice))
+		return message(c, h, slice, true, true) +
+		       (children - 1) * taken_in(c, h, slice, true);
 	if (h.cls == HCOMM_LINK_LOCAL || is_eager(c, slice))
 		return message(c, h, slice, true, true) +
 		       (children - 1) * cpu_busy(c, h, slice, true);
@@ -210,6 +214,9 @@ double hcomm_cost_binomial(struct hcomm_cost *c)
 	}
 	low = c->s->nranks != 1u << c->s->levels && c->s->levels > 1;
 	time = tree_time(c, &t, low, false);
+	/* two subtrees are equally deep, and one of them has to wait */
+	if (c->call->coll == HCOMM_COLL_REDUCE && low && is_eager(c, slice))
+		time += taken_in(c, level(c, c->s->levels - 1, false), slice, true);
 	/* the root takes its children's in one after the other, however deep these are */
 	if (c->call->coll == HCOMM_COLL_REDUCE && !is_eager(c, slice))
 		time = hcomm_max(time, root + hop_link(c, c->s->leader)->latency);

@@ -24,6 +24,8 @@
 #define FACTOR		2.5
 /* of 100 calls, how many must get a choice within 10 % of the best candidate */
 #define WITHIN_10	95
+/* and of each collective */
+#define EACH_WITHIN_10	90
 
 static bool show_all;
 
@@ -195,6 +197,7 @@ static void test_coll(uint32_t coll)
 
 	grid(coll, &t);
 	report(hcomm_coll_name(coll), &t);
+	CHECK(t.within * 100 >= EACH_WITHIN_10 * t.calls, "%u of %u", t.within, t.calls);
 	CHECK(t.low > 1 / FACTOR && t.high < FACTOR,
 	      "choices are predicted at %.2f to %.2f of the simulated time", t.low, t.high);
 	add(&total, &t);
