@@ -132,10 +132,17 @@ static void test_bad(void)
 	CHECK(!hcomm_planner_decide(&p, &a, &d) && d.why == HCOMM_WHY_MODEL, "can't do it");
 	says = "ring";
 	CHECK(!hcomm_planner_decide(&p, &a, &d) && d.why == HCOMM_WHY_TUNER, "ring");
+	says = "hier/rd";
+	CHECK(!hcomm_planner_decide(&p, &a, &d) && d.why == HCOMM_WHY_TUNER &&
+	      d.cand.algo == HCOMM_ALGO_HIERARCHICAL && d.cand.radix == 3, "a last level");
+	CHECK(!hcomm_policy_algo(&p.policy, "allreduce:^hier/rd", why, sizeof(why)), "%s", why);
+	CHECK(!hcomm_planner_decide(&p, &a, &d) && d.why == HCOMM_WHY_MODEL,
+	      "a last level that is excluded");
+	memset(&p.policy, 0, sizeof(p.policy));
 	a.count = 1000;
 	CHECK(!hcomm_planner_decide(&p, &a, &d) && d.why == HCOMM_WHY_MODEL,
 	      "1000 channels");
-	CHECK(opens == 5, "asked %d times", opens);
+	CHECK(opens == 7, "asked %d times", opens);
 	hcomm_planner_exit(&p);
 }
 
