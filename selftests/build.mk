@@ -30,7 +30,7 @@ $(ST)/lib/%: $(ST)/obj/selftests/lib/%.o $(LIB_STATIC)
 # The ABI, with the kernel's harness.
 KSELFTESTS := $(patsubst selftests/kselftest/%.c,$(ST)/kselftest/%, \
 	$(wildcard selftests/kselftest/*_test.c))
-$(ST)/kselftest/%: selftests/kselftest/%.c selftests/kselftest/util.h uapi/linux/hcomm.h
+$(ST)/kselftest/%: selftests/kselftest/%.c $(wildcard selftests/kselftest/*.h) uapi/linux/hcomm.h
 	@test -n "$(KSRC)" || { echo "set KSRC= to the kernel's source" >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -Wno-unused-parameter -Wno-missing-field-initializers \
