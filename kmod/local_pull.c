@@ -15,18 +15,28 @@
 #include <linux/preempt.h>
 #include <linux/processor.h>
 
+#include "core/reduce.h"
 #include "local.h"
 
-/* Of what is taken at once: a multiple of every element size. */
+/*
+ * Of what is taken at once: multiples of every element size.  Reductions without
+ * vector units are slow, and a helper is not preempted in a piece.
+ */
 #define HCOMM_PULL_PIECE	8192u
+#define HCOMM_PULL_SLOW_PIECE	1024u
 
 /* Below this it is done before another processor has seen it. */
 #define HCOMM_PULL_TOGETHER	(4 * HCOMM_PULL_PIECE)
 
+/* Pieces for which a helper does not look at what came for itself. */
+#define HCOMM_PULL_TURN		8
+
 /* The next piece; 0: none is left. */
 static u64 job_take(struct local_job *job, u64 *off)
 {
-	u64 len = min_t(u64, job->t->len - job->next, HCOMM_PULL_PIECE);
+	u32 piece = job->t->reduce && !hcomm_reduce_simd() ? HCOMM_PULL_SLOW_PIECE :
+							     HCOMM_PULL_PIECE;
+	u64 len = min_t(u64, job->t->len - job->next, piece);
 
 	*off = job->next;
 	job->next += len;
@@ -48,7 +58,6 @@ static bool job_offer(struct local_comm *lc, struct local_job *job)
 /* Do all that nobody else takes, then wait for who took the last piece. */
 static void job_do(struct local_comm *lc, struct local_job *job)
 {
-	bool helping;
 	u64 off, len;
 
 	for (;;) {
@@ -56,15 +65,12 @@ static void job_do(struct local_comm *lc, struct local_job *job)
 		len = job_take(job, &off);
 		if (!len)
 			WRITE_ONCE(lc->job, NULL);
-		helping = job->helping;
 		spin_unlock(&lc->lock);
 		if (!len)
 			break;
 		hcomm_mem_transfer(job->t, off, len);
 	}
-	if (!helping)
-		return;
-	/* Pairs with the release of the helper: what it wrote is seen. */
+	/* Nobody can begin now.  Pairs with the helper's release: what it wrote is seen. */
 	while (smp_load_acquire(&job->helping))
 		cpu_relax();
 }
@@ -85,34 +91,44 @@ void hcomm_local_pull(struct hcomm_elink *l, const struct hcomm_transfer *t)
 		hcomm_mem_transfer(t, 0, t->len);
 }
 
-/**
- * hcomm_local_help - do a piece of what a peer brings in from our memory
- * @comm: communicator, whose context's waiter calls
- *
- * Return: true if there was one.
- */
-bool hcomm_local_help(struct hcomm_comm *comm)
+static bool help_with_piece(struct hcomm_comm *comm, struct local_comm *lc)
 {
-	struct local_comm *lc = local_comm_of(comm);
 	struct local_job *job;
 	u64 off, len = 0;
 
-	if (!READ_ONCE(lc->job))
-		return false;
-	preempt_disable();
 	spin_lock(&lc->lock);
 	job = lc->job;
 	if (job)
 		len = job_take(job, &off);
-	if (len)
-		job->helping = true;
-	spin_unlock(&lc->lock);
 	if (len) {
-		hcomm_mem_transfer(job->t, off, len);
-		comm->bytes_helped += len;
-		/* Whose job it is may be gone after this. */
-		smp_store_release(&job->helping, false);
+		WRITE_ONCE(job->helping, true);
+		/* Not before: taking the lock may sleep with PREEMPT_RT. */
+		preempt_disable();
 	}
+	spin_unlock(&lc->lock);
+	if (!len)
+		return false;
+	hcomm_mem_transfer(job->t, off, len);
+	WRITE_ONCE(comm->bytes_helped, comm->bytes_helped + len);
+	/* Whose job it is may be gone after this. */
+	smp_store_release(&job->helping, false);
 	preempt_enable();
-	return len;
+	return true;
+}
+
+/**
+ * hcomm_local_help - do some of what a peer brings in from our memory
+ * @comm: communicator, whose context's waiter calls
+ *
+ * Return: true if there was something.
+ */
+bool hcomm_local_help(struct hcomm_comm *comm)
+{
+	struct local_comm *lc = local_comm_of(comm);
+	u32 n = 0;
+
+	while (n < HCOMM_PULL_TURN && READ_ONCE(lc->job) && !atomic_read(&comm->kicks) &&
+	       help_with_piece(comm, lc))
+		n++;
+	return n;
 }

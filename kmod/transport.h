@@ -31,8 +31,8 @@
  *	completions to the engine; true if there may be more
  * @comm_arm: under comm->lock: make sure that what comes from now on causes
  *	hcomm_comm_kick(); true if something came before that: poll again
- * @comm_help: optional; for a thread that waits and spins: do a piece of what a peer
- *	does with our memory; true if there was one
+ * @comm_help: optional; for a thread that waits and spins: do some of what a peer
+ *	does with our memory; true if there was something
  * @link_alloc: make a link, state IDLE, el not initialised; may sleep
  * @link_start: begin bring-up; called once, link_lock held; may sleep; an error
  *	fails the link

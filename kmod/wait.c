@@ -33,8 +33,7 @@ static bool comm_help(struct hcomm_comm *comm)
 	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
 		t = hcomm_transports[i];
 		if (t->comm_help && hcomm_comm_uses(comm, t))
-			while (!atomic_read(&comm->kicks) && t->comm_help(comm))
-				helped = true;
+			helped |= t->comm_help(comm);
 	}
 	return helped;
 }
