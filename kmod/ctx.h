@@ -21,6 +21,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
@@ -153,11 +154,14 @@ int hcomm_ctx_wait(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg,
 
 /*
  * What a limited wait returns: after a signal that is handled it does not begin anew,
- * however many come.  Who was only stopped, traced or frozen does not notice.
+ * however many come.  Who was only stopped, traced or frozen does not notice it.
  */
 static inline int hcomm_limited_wait(int ret)
 {
-	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
+	if (ret != -ERESTARTSYS)
+		return ret;
+	/* Task work is no signal, and may come more often than the limit. */
+	return task_sigpending(current) ? -ERESTARTNOHAND : -EINTR;
 }
 
 /* main.c */
