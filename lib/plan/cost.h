@@ -160,6 +160,23 @@ static inline double hcomm_fan_in(struct hcomm_cost *c, struct hcomm_hop h, doub
 }
 
 /*
+ * What the root of a Gather or Scatter (@out) has to do at least, for all blocks but its
+ * own: @sent messages to or from the others, the largest of @most bytes.
+ */
+static inline double hcomm_root_work(struct hcomm_cost *c, struct hcomm_hop local,
+				     struct hcomm_hop far, double sent, double most,
+				     bool out)
+{
+	double o = hop_link(c, far)->overhead, b = (c->n - 1) * c->v, net = b * wire(c, far);
+
+	/* small ones cost their sender nothing but a copy */
+	if (out)
+		return hcomm_max(net, is_eager(c, most) ? b / c->m->copy_rate : sent * o / 2);
+	return hcomm_max(hcomm_max(net, sent * o),
+			 b * byte_work(c, far.cls ? far : local, b, false));
+}
+
+/*
  * What a large message adds to a whole schedule: the first one waits for its
  * grant, and the last sender for the news that it may end.
  */

@@ -310,14 +310,8 @@ static double gathers(struct hcomm_cost *c)
 		}
 		unit *= l.size[i];
 	}
-	b = (c->n - 1) * c->v;
-	/* small ones cost their sender nothing but a copy */
-	more = !out ? sent * hop_link(c, far)->overhead :
-	       is_eager(c, most) ? b / c->m->copy_rate : sent * hop_link(c, far)->overhead / 2;
-	more = hcomm_max(b * wire(c, far), more);
-	if (!out)
-		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
-	return hcomm_max(time, more) + ends(c, far, most) + c->v / c->m->copy_rate;
+	return hcomm_max(time, hcomm_root_work(c, local, far, sent, most, out)) +
+	       ends(c, far, most) + c->v / c->m->copy_rate;
 }
 
 double hcomm_cost_hierarchical(struct hcomm_cost *c)

@@ -182,14 +182,8 @@ static double subtrees(struct hcomm_cost *c, uint32_t radix)
 		sent += kids;
 		span *= radix;
 	}
-	b = (c->n - 1) * c->v;
-	/* small ones cost their sender nothing but a copy */
-	more = !out ? sent * hop_link(c, far)->overhead :
-	       is_eager(c, most) ? b / c->m->copy_rate : sent * hop_link(c, far)->overhead / 2;
-	more = hcomm_max(b * wire(c, far), more);
-	if (!out)
-		more = hcomm_max(more, b * byte_work(c, far.cls ? far : local, b, false));
-	time = hcomm_max(time, more) + ends(c, far, most);
+	time = hcomm_max(time, hcomm_root_work(c, local, far, sent, most, out)) +
+	       ends(c, far, most);
 	/* on one node, others take theirs while the root copies its own */
 	if (out && far.cls == HCOMM_LINK_LOCAL && !is_eager(c, most))
 		return hcomm_max(time, c->v / c->m->copy_rate);
