@@ -35,20 +35,6 @@ static bool rdma_options(struct hcomm_comm_create *c)
 	return !ret;
 }
 
-static long mem_free_kb(void)
-{
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-	long kb = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemFree: %ld", &kb) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kb;
-}
-
 #define LEN (64ul << 20)
 
 /*
@@ -80,11 +66,11 @@ TEST(big_chunks_cost_no_more)
 		ASSERT_EQ(0, prog_load(r[0].fd, r[0].comm, &step, 1, NULL, 0, 1, &prog));
 		lo.comm_id = r[0].comm;
 		ASSERT_EQ(0, call(r[0].fd, HCOMM_LINK_OPEN, &lo));
-		before = mem_free_kb();
+		before = proc_kb("/proc/meminfo", "MemFree");
 		ret = launch(r[0].fd, prog, &slot, 1, 1, 1, 0);
 		if (ret)
 			EXPECT_EQ(-EOPNOTSUPP, ret);
-		EXPECT_LT(before - mem_free_kb(), (long)(LEN / 2048));
+		EXPECT_LT(before - proc_kb("/proc/meminfo", "MemFree"), (long)(LEN / 2048));
 		rank_close(&r[0]);
 		rank_close(&r[1]);
 	}
@@ -95,17 +81,6 @@ TEST(big_chunks_cost_no_more)
 #define FIRST_PORT	40000
 #define PORTS		64
 #define COMMS		16
-
-static int range_write(const char *text)
-{
-	int fd = open(RANGE, O_WRONLY), ret = -1;
-
-	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
-		ret = 0;
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
 
 /* Two of three ports are those of TCP servers, which an RDMA CM knows nothing of. */
 static void occupy(int *fds)
@@ -161,7 +136,7 @@ TEST(ports_that_tcp_uses)
 	ASSERT_LT(0, read(fd, before, sizeof(before) - 1));
 	close(fd);
 	snprintf(range, sizeof(range), "%d %d", FIRST_PORT, FIRST_PORT + PORTS - 1);
-	ASSERT_EQ(0, range_write(range));
+	ASSERT_TRUE(put_text(RANGE, range));
 	occupy(fds);
 	for (int i = 0; i < COMMS; i++) {
 		struct rank r[2] = {};
@@ -175,7 +150,7 @@ TEST(ports_that_tcp_uses)
 	for (int i = 0; i < PORTS; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	EXPECT_EQ(0, range_write(before));
+	EXPECT_TRUE(put_text(RANGE, before));
 }
 
 TEST_HARNESS_MAIN

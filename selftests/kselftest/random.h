@@ -90,21 +90,6 @@ static inline double now(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* A figure in kB from a file of /proc. */
-static inline long proc_kb(const char *path, const char *key)
-{
-	char line[256];
-	long value = -1;
-	FILE *f = fopen(path, "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)))
-			value = strtol(line + strlen(key) + 1, NULL, 10);
-	if (f)
-		fclose(f);
-	return value;
-}
-
 /* --------------------------------------------------------------------- programs */
 
 #define MAX_N 8

@@ -454,7 +454,7 @@ TEST_F_TIMEOUT(ioctls, random, LIMIT)
 {
 	uint64_t seed = seed_of_run();
 	double seconds = env_number("HCOMM_SECONDS", 60) / 3.0;
-	long pinned = proc_kb("/proc/self/status", "VmPin"), slab, grown;
+	long pinned = vm_pin_kb(), slab, grown;
 
 	/* The first part fills caches, which is no leak. */
 	self->f.seed = seed;
@@ -471,7 +471,7 @@ TEST_F_TIMEOUT(ioctls, random, LIMIT)
 	EXPECT_LT(1000u, self->f.calls);
 	EXPECT_LT(self->f.calls / 50, self->f.good);
 	EXPECT_TRUE(class_is_empty());
-	EXPECT_EQ(pinned, proc_kb("/proc/self/status", "VmPin"));
+	EXPECT_EQ(pinned, vm_pin_kb());
 	EXPECT_GT(8192, grown);
 }
 

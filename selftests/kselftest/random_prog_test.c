@@ -315,9 +315,9 @@ TEST_F_TIMEOUT(programs, random, LIMIT)
 	}
 	sides_close(self->side, 2);
 	sides_close(self->side + 2, 1);
-	for (int i = 0; i < 50 && proc_kb("/proc/self/status", "VmPin"); i++)
+	for (int i = 0; i < 50 && vm_pin_kb(); i++)
 		usleep(100000);
-	EXPECT_EQ(0, proc_kb("/proc/self/status", "VmPin"));
+	EXPECT_EQ(0, vm_pin_kb());
 }
 
 TEST_HARNESS_MAIN

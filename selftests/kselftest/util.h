@@ -210,19 +210,25 @@ static inline void *pages(size_t len)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* A figure in kB from a file of /proc. */
+static inline long proc_kb(const char *path, const char *key)
+{
+	char line[256];
+	long value = -1;
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			value = strtol(line + strlen(key) + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return value;
+}
+
 /* What the kernel counts as pinned by this process. */
 static inline long vm_pin_kb(void)
 {
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[128];
-	long kb = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmPin: %ld", &kb) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kb;
+	return proc_kb("/proc/self/status", "VmPin");
 }
 
 static inline bool put_text(const char *path, const char *text)
