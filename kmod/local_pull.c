@@ -7,8 +7,8 @@
  * its own.  So the receiver offers the transfer to it, and both take pieces until
  * none is left.  One that does not spin does not help, and is not waited for.
  *
- * All that is touched is the receiver's: its run is in flight and its message
- * holds the source, until it returns from here.  It takes the offer back and
+ * All that is touched stays until the receiver returns from here: its run, which holds
+ * the destination, is in flight, and its message holds the source.  It takes the offer back and
  * waits for a piece that is still being done.  The helper is not preempted
  * there, so that takes no longer than a piece does.
  */
