@@ -12,14 +12,19 @@
  * struct open_group - a group that a thread has begun
  * @group: its calls
  * @depth: hcommGroupStart() without hcommGroupEnd()
- * @error: first error of a call since
- * @outer: who watched for errors before
+ * @error: first error of a call since, but those of
+ * @fault: the first that is of a communicator that has failed: ranks learn of that at
+ *	different times, so the rest of the group goes out all the same
+ * @outer_error: who watched for errors before
+ * @outer_fault: who watched for such faults before
  */
 struct open_group {
 	struct hcomm_group group;
 	unsigned int depth;
 	struct hcomm_first_error error;
-	struct hcomm_first_error *outer;
+	struct hcomm_first_error fault;
+	struct hcomm_first_error *outer_error;
+	struct hcomm_first_error *outer_fault;
 };
 
 /* where calls of this thread go, NULL: to the kernel */
@@ -40,23 +45,31 @@ static struct open_group *group_new(void)
 {
 	struct open_group *g = calloc(1, sizeof(*g));
 
-	if (!g)
+	if (!g) {
 		hcomm_fail_nomem("a group");
-	else
-		g->outer = hcomm_error_watch(&g->error);
+		return NULL;
+	}
+	g->outer_error = hcomm_error_watch(&g->error);
+	g->outer_fault = hcomm_fault_watch(&g->fault);
 	return g;
 }
 
-/* what was collected goes out, unless a call failed */
+/* what was collected goes out, unless a call was bad; after a fault it is waited for */
 static hcommResult_t group_end(struct open_group *g, hcommRequest_t *req)
 {
 	hcommResult_t ret;
 
-	hcomm_error_watch(g->outer);
+	hcomm_error_watch(g->outer_error);
+	hcomm_fault_watch(g->outer_fault);
 	if (g->error.result)
 		ret = hcomm_fail(g->error.result, "%s", g->error.text);
 	else
-		ret = hcomm_group_launch(&g->group, req);
+		ret = hcomm_group_launch(&g->group, g->fault.result ? NULL : req);
+	if (!ret && g->fault.result) {
+		ret = hcomm_error_restore(&g->fault);
+		if (g->outer_fault)
+			hcomm_error_keep(g->outer_fault, ret);
+	}
 	hcomm_group_clear(&g->group);
 	free(g);
 	return ret;
@@ -111,7 +124,7 @@ static hcommResult_t collect_all(const char *name, const hcommP2p_t *ops, int co
 		else if (o->op == hcommP2pRecv)
 			ret = hcommRecv(o->buf, o->bytes, o->peer, o->tag, comm);
 		else
-			ret = hcomm_api_bad(name, "op", o->op, "a hcommP2pOp_t");
+			ret = hcomm_api_bad(name, "op", (int)o->op, "a hcommP2pOp_t");
 	}
 	return ret;
 }

@@ -35,15 +35,11 @@ hcommResult_t hcomm_api_comm(hcommComm_t handle, struct hcomm_comm **comm)
 
 hcommResult_t hcomm_api_sound(hcommComm_t handle, struct hcomm_comm **comm)
 {
-	hcommResult_t ret = hcomm_api_comm(handle, comm), failed;
+	hcommResult_t ret = hcomm_api_comm(handle, comm);
 
-	if (ret)
-		return ret;
-	failed = __atomic_load_n(&(*comm)->failed, __ATOMIC_ACQUIRE);
-	if (failed)
-		return hcomm_fail(failed, "the communicator has failed: %s",
-				  (*comm)->fault_text);
-	return HCOMM_SUCCESS;
+	if (!ret && __atomic_load_n(&(*comm)->failed, __ATOMIC_ACQUIRE))
+		ret = hcomm_comm_failed(*comm, "the communicator has failed");
+	return ret;
 }
 
 /* what begins without a communicator reads how much it is to say */
@@ -106,19 +102,22 @@ static hcommResult_t world_start(void)
 hcommResult_t hcommInit(int *argc, char ***argv)
 {
 	hcommResult_t ret = enter();
+	enum world_state before;
 
 	(void)argc;
 	(void)argv;
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&world_lock);
-	if (world_state != WORLD_NONE) {
-		pthread_mutex_unlock(&world_lock);
-		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
-				  "hcommInit() was called already");
-	}
-	world_state = WORLD_STARTING;
+	before = world_state;
+	if (before == WORLD_NONE)
+		world_state = WORLD_STARTING;
 	pthread_mutex_unlock(&world_lock);
+	if (before != WORLD_NONE)
+		return hcomm_fail(HCOMM_ERR_INVALID_USAGE, "hcommInit() %s",
+				  before == WORLD_DOWN ?
+				  "can't be called again after hcommFinalize()" :
+				  "was called already");
 	ret = world_start();
 	/* a start that failed may be tried again */
 	__atomic_store_n(&world_state, ret ? WORLD_NONE : WORLD_UP,
@@ -138,8 +137,9 @@ hcommResult_t hcommFinalize(void)
 		ret = hcomm_comm_destroy(world);
 		world = NULL;
 	} else {
-		ret = hcomm_fail(HCOMM_ERR_INVALID_USAGE,
-				 "hcommFinalize() without hcommInit()");
+		ret = hcomm_fail(HCOMM_ERR_INVALID_USAGE, "hcommFinalize() %s",
+				 world_state == WORLD_DOWN ? "was called already" :
+				 "without hcommInit()");
 	}
 	pthread_mutex_unlock(&world_lock);
 	return ret;
@@ -155,7 +155,7 @@ hcommResult_t hcommGetUniqueId(hcommUniqueId *id)
 	if (ret)
 		return ret;
 	if (!id)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "id is NULL");
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "GetUniqueId: id is NULL");
 	memset(&m, 0, sizeof(m));
 	ret = hcomm_options_bootstrap_timeout(&timeout_ms);
 	if (!ret)
@@ -194,14 +194,14 @@ hcommResult_t hcommCommInitRankConfig(hcommComm_t *comm, int nranks,
 	if (ret)
 		return ret;
 	if (!comm)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "comm is NULL");
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "CommInitRank: comm is NULL");
 	if (nranks < 1 || nranks > (int)HCOMM_MAX_RANKS)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "nranks is %d, must be 1 to %u", nranks,
+				  "CommInitRank: nranks is %d, must be 1 to %u", nranks,
 				  HCOMM_MAX_RANKS);
 	if (rank < 0 || rank >= nranks)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "rank is %d, must be 0 to %d", rank, nranks - 1);
+				  "CommInitRank: rank is %d, must be 0 to %d", rank, nranks - 1);
 	ret = hcomm_uid_unpack(&id, &m);
 	if (!ret)
 		ret = hcomm_options_read(config, &opts);
@@ -214,11 +214,11 @@ hcommResult_t hcommCommInitRankConfig(hcommComm_t *comm, int nranks,
 
 hcommResult_t hcommCommDestroy(hcommComm_t handle)
 {
+	hcommResult_t ret = hcomm_dev_check_fork();
 	struct hcomm_comm *comm;
-	hcommResult_t ret;
 
-	if (!handle)
-		return HCOMM_SUCCESS;
+	if (ret || !handle)
+		return ret;
 	if (handle == HCOMM_COMM_WORLD)
 		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
 				  "HCOMM_COMM_WORLD is destroyed by hcommFinalize()");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* A communicator's state and its end. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@
 
 /* the first query that finds a fault writes it down; taken under any other lock */
 static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __thread struct hcomm_first_error *fault_watcher;
 
 void hcomm_comm_get(struct hcomm_comm *comm)
 {
@@ -55,13 +59,37 @@ hcommResult_t hcomm_comm_query(struct hcomm_comm *comm)
 	return failed;
 }
 
+struct hcomm_first_error *hcomm_fault_watch(struct hcomm_first_error *first)
+{
+	struct hcomm_first_error *before = fault_watcher;
+
+	fault_watcher = first;
+	return before;
+}
+
+hcommResult_t hcomm_comm_failed(const struct hcomm_comm *comm, const char *fmt, ...)
+{
+	struct hcomm_first_error *watcher = hcomm_error_watch(NULL);
+	hcommResult_t ret = __atomic_load_n(&comm->failed, __ATOMIC_ACQUIRE);
+	char what[HCOMM_ERROR_TEXT / 2];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	hcomm_fail(ret, "%s: %s", what, comm->fault_text);
+	hcomm_error_watch(watcher);
+	if (fault_watcher)
+		hcomm_error_keep(fault_watcher, ret);
+	return ret;
+}
+
 hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err, const char *what)
 {
 	hcommResult_t failed = hcomm_comm_query(comm);
 
 	if (failed)
-		return hcomm_fail(failed, "%s on rank %u: %s", what, comm->rank,
-				  comm->fault_text);
+		return hcomm_comm_failed(comm, "%s on rank %u", what, comm->rank);
 	if (err == EOPNOTSUPP)
 		return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
 				  "%s on rank %u: not supported by the module",

@@ -251,6 +251,16 @@ hcommResult_t hcomm_comm_query(struct hcomm_comm *comm);
 hcommResult_t hcomm_comm_error(struct hcomm_comm *comm, int err,
 			       const char *what);
 
+/* the error of a call on a communicator that has failed: @fmt, then why it has */
+hcommResult_t hcomm_comm_failed(const struct hcomm_comm *comm, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Write the first such error of this thread down; hcomm_error_watch() does not see
+ * them.  NULL: no more.  Return: who watched.
+ */
+struct hcomm_first_error *hcomm_fault_watch(struct hcomm_first_error *first);
+
 /* ----------------------------------------------------------------- cache.c */
 
 /**

@@ -72,7 +72,7 @@ static void fill_common(struct hcomm_request *r, const struct hcomm_call_args *c
 	uint64_t hash = 0;
 
 	r->count = call->vector ? 0 : call->count;
-	r->hash = hcomm_candidate_id(&key->cand);
+	r->hash = hcomm_candidate_id(&key->cand) & ~HCOMM_CALL_VECTOR;
 	if (!call->vector)
 		return;
 	if (call->coll == HCOMM_COLL_ALLGATHER || call->coll == HCOMM_COLL_REDUCE_SCATTER) {
@@ -80,7 +80,7 @@ static void fill_common(struct hcomm_request *r, const struct hcomm_call_args *c
 		for (i = 0; i < n; i++)
 			r->count += call->arrays.counts[i];
 	}
-	r->hash ^= (uint32_t)(hash ^ hash >> 32) | 1u << 31;
+	r->hash ^= (uint32_t)(hash ^ hash >> 32) | HCOMM_CALL_VECTOR;
 }
 
 /* comm locked */
@@ -260,6 +260,7 @@ void hcomm_request_unnumber(struct hcomm_request *r, const struct hcomm_call_arg
 				call->tag, n->seq);
 	else
 		hcomm_seq_undo(comm, n->run);
+	comm->stats.launches--;
 	if (r->trial)
 		r->trial->calls--;
 	pthread_mutex_unlock(&comm->lock);

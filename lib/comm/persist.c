@@ -51,8 +51,7 @@ bool hcomm_op_persistent(hcommRequest_t r)
 
 hcommResult_t hcomm_op_again(hcommRequest_t r)
 {
-	struct hcomm_comm *comm = r->comm;
-	hcommResult_t ret = __atomic_load_n(&comm->failed, __ATOMIC_ACQUIRE);
+	hcommResult_t ret;
 
 	if (!r->again)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
@@ -62,9 +61,8 @@ hcommResult_t hcomm_op_again(hcommRequest_t r)
 		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
 				  "%s: the request was started and not waited for since",
 				  r->name);
-	if (ret)
-		return hcomm_fail(ret, "%s: the communicator has failed: %s", r->name,
-				  comm->fault_text);
+	if (__atomic_load_n(&r->comm->failed, __ATOMIC_ACQUIRE))
+		return hcomm_comm_failed(r->comm, "%s: the communicator has failed", r->name);
 	hcomm_dev_drain();
 	ret = hcomm_request_relaunch(r);
 	r->active = !ret;

@@ -142,8 +142,11 @@ hcommResult_t hcomm_fault_result(const struct hcomm_fault *fault);
  */
 void hcomm_fault_text(const struct hcomm_fault *fault, char *text, size_t room);
 
-/* name of a call as in the API, without "hcomm"; never NULL */
-const char *hcomm_call_name(uint32_t coll);
+/* name of a call, or of its V form, as in the API, without "hcomm"; never NULL */
+const char *hcomm_call_name(uint32_t coll, bool vector);
+
+/* in struct hcomm_call.hash, of the library's calls: it is a V form */
+#define HCOMM_CALL_VECTOR	(1u << 31)
 
 /* "AllReduce of 100 fp32, sum, ring" */
 void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room);

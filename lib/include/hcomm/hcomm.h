@@ -353,7 +353,7 @@ hcommResult_t hcommRecv(void *buf, size_t n, int src, int tag,
 
 /**
  * hcommSendRecv - send a message and receive one at the same time
- * @sendbuf: message; must not overlap @recvbuf
+ * @sendbuf: message; must not overlap @recvbuf, which is an error
  * @n: its bytes
  * @dst: receiving rank; may be this one, if @src is, too, and both tags are equal
  * @sendtag: tag of the message sent
@@ -375,7 +375,8 @@ hcommResult_t hcommSendRecv(const void *sendbuf, size_t n, int dst, int sendtag,
  * @count: how many, may be 0
  * @comm: communicator
  *
- * As hcommSend() and hcommRecv() in a group.
+ * As hcommSend() and hcommRecv() in a group.  A buffer that is received into must not
+ * overlap any other of @ops, which is an error.
  */
 hcommResult_t hcommBatchSendRecv(const hcommP2p_t *ops, int count, hcommComm_t comm);
 
@@ -407,7 +408,7 @@ hcommResult_t hcommGroupStart(void);
  * HCOMM_ERR_BUSY (the calls on one communicator, with those in flight, are more
  * than it allows (maxRuns)): then nothing was done.  Else the first error of the
  * calls when all of them are over; those on other communicators than one that
- * fails are done.
+ * fails, or was found to have failed since hcommGroupStart(), are done.
  */
 hcommResult_t hcommGroupEnd(void);
 
