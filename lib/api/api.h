@@ -42,6 +42,11 @@ bool hcomm_api_grouped(enum hcomm_form form);
 hcommResult_t hcomm_api_collect(struct hcomm_comm *comm,
 				const struct hcomm_call_args *call);
 
+/* ----------------------------------------------------------------- overlap.c */
+
+/* messages that are made together: what one receives, no other may touch */
+hcommResult_t hcomm_api_messages_apart(const char *name, const hcommP2p_t *ops, int count);
+
 /* -------------------------------------------------------------------- args.c */
 
 /* the last step of every call: it is checked; @req is not used if it blocks */

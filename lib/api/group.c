@@ -147,6 +147,9 @@ static hcommResult_t messages(const char *name, const hcommP2p_t *ops, int count
 	if (count < 0 || (count && !ops))
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: count is %d, ops is %p",
 				  name, count, (const void *)ops);
+	ret = hcomm_api_messages_apart(name, ops, count);
+	if (ret)
+		return ret;
 	if (hcomm_api_grouped(form))
 		return collect_all(name, ops, count, handle);
 	if (form == HCOMM_FORM_ASYNC && !req)
