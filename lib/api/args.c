@@ -30,7 +30,7 @@ hcommResult_t hcomm_api_bad(const char *name, const char *what, long long value,
 hcommResult_t hcomm_api_type(const char *name, hcommDataType_t dtype)
 {
 	if ((unsigned int)dtype >= HCOMM_DT_COUNT)
-		return hcomm_api_bad(name, "dtype", dtype, "a hcommDataType_t");
+		return hcomm_api_bad(name, "dtype", (int)dtype, "a hcommDataType_t");
 	return HCOMM_SUCCESS;
 }
 

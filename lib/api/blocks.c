@@ -105,8 +105,11 @@ hcommResult_t hcomm_coll_measure_both(const struct hcomm_coll_args *a,
 				      struct hcomm_call_args *call,
 				      struct hcomm_coll_sizes *sizes)
 {
-	/* in place, what is sent lies where what comes will */
-	bool in_place = a->send && a->send == a->recv;
+	/*
+	 * In place, what is sent lies where what comes will.  A rank without data may
+	 * have no buffer for that.
+	 */
+	bool in_place = a->send == a->recv && (a->send || !a->sent.counts);
 	const struct hcomm_coll_blocks *sent = in_place ? &a->received : &a->sent;
 	const struct hcomm_coll_blocks *received = &a->received;
 	struct extent in = { 0 }, out = { 0 };

@@ -7,7 +7,6 @@
 
 /**
  * struct kind - a collective
- * @vector_name: name of its V form, for messages
  * @reduces: it has an operation
  * @rooted: it has a root
  * @sends_all: who sends has a block for each rank, else one
@@ -16,7 +15,6 @@
  * @root_receives: nobody else does
  */
 struct kind {
-	const char *vector_name;
 	bool reduces;
 	bool rooted;
 	bool sends_all;
@@ -34,21 +32,16 @@ static const struct kind kinds[] = {
 	},
 	[HCOMM_COLL_ALLREDUCE] = { .reduces = true },
 	[HCOMM_COLL_REDUCE_SCATTER] = {
-		.vector_name = "ReduceScatterV", .reduces = true, .sends_all = true,
+		.reduces = true, .sends_all = true,
 	},
-	[HCOMM_COLL_ALLGATHER] = {
-		.vector_name = "AllGatherV", .receives_all = true,
-	},
+	[HCOMM_COLL_ALLGATHER] = { .receives_all = true },
 	[HCOMM_COLL_GATHER] = {
-		.vector_name = "GatherV",
 		.rooted = true, .receives_all = true, .root_receives = true,
 	},
 	[HCOMM_COLL_SCATTER] = {
-		.vector_name = "ScatterV",
 		.rooted = true, .sends_all = true, .root_sends = true,
 	},
 	[HCOMM_COLL_ALLTOALL] = {
-		.vector_name = "AlltoAllV",
 		.sends_all = true, .receives_all = true,
 	},
 	[HCOMM_COLL_SCAN] = { .reduces = true },
@@ -132,7 +125,7 @@ static hcommResult_t make(const struct hcomm_coll_args *a, hcommComm_t handle,
 {
 	const struct kind *k = &kinds[a->coll];
 	struct hcomm_call_args call = {
-		.name = a->vector ? k->vector_name : hcomm_call_name(a->coll),
+		.name = hcomm_call_name(a->coll, a->vector),
 		.coll = a->coll, .dtype = (uint32_t)a->dtype, .vector = a->vector,
 	};
 	struct hcomm_coll_sizes sizes = { 0 };

@@ -21,7 +21,8 @@ static hcommResult_t p2p(struct hcomm_call_args *call, size_t n, int peer, int t
 	if (tag < 0 || tag > HCOMM_MAX_TAG)
 		return hcomm_api_bad(call->name, "tag", tag, "0 to HCOMM_MAX_TAG");
 	if (n > HCOMM_MAX_STEP_LEN)
-		return hcomm_api_bad(call->name, "n", (long long)n, "at most 1 TiB");
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: n is %zu, must be at most 1 TiB",
+				  call->name, n);
 	ret = hcomm_api_buffer(call->name, sends ? "send" : "receive",
 			       sends ? call->send : call->recv, n);
 	if (ret)

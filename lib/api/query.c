@@ -4,7 +4,7 @@
 
 #include "api.h"
 
-/* the communicator of a question whose answer goes to @out */
+/* the communicator of a question whose answer goes to @out; @what: for messages */
 static hcommResult_t ask(hcommComm_t handle, const char *what, const void *out,
 			 struct hcomm_comm **comm)
 {
@@ -18,7 +18,7 @@ static hcommResult_t ask(hcommComm_t handle, const char *what, const void *out,
 hcommResult_t hcommCommRank(hcommComm_t handle, int *rank)
 {
 	struct hcomm_comm *comm;
-	hcommResult_t ret = ask(handle, "rank", rank, &comm);
+	hcommResult_t ret = ask(handle, "CommRank: rank", rank, &comm);
 
 	if (!ret)
 		*rank = (int)comm->rank;
@@ -28,7 +28,7 @@ hcommResult_t hcommCommRank(hcommComm_t handle, int *rank)
 hcommResult_t hcommCommSize(hcommComm_t handle, int *size)
 {
 	struct hcomm_comm *comm;
-	hcommResult_t ret = ask(handle, "size", size, &comm);
+	hcommResult_t ret = ask(handle, "CommSize: size", size, &comm);
 
 	if (!ret)
 		*size = (int)comm->nranks;
@@ -38,7 +38,7 @@ hcommResult_t hcommCommSize(hcommComm_t handle, int *size)
 hcommResult_t hcommCommLocalRank(hcommComm_t handle, int *local_rank)
 {
 	struct hcomm_comm *comm;
-	hcommResult_t ret = ask(handle, "local_rank", local_rank, &comm);
+	hcommResult_t ret = ask(handle, "CommLocalRank: local_rank", local_rank, &comm);
 
 	if (!ret)
 		*local_rank = (int)comm->local_rank;
@@ -48,7 +48,7 @@ hcommResult_t hcommCommLocalRank(hcommComm_t handle, int *local_rank)
 hcommResult_t hcommCommGetAsyncError(hcommComm_t handle, hcommResult_t *result)
 {
 	struct hcomm_comm *comm;
-	hcommResult_t ret = ask(handle, "result", result, &comm);
+	hcommResult_t ret = ask(handle, "CommGetAsyncError: result", result, &comm);
 
 	if (!ret)
 		*result = hcomm_comm_query(comm);
@@ -58,13 +58,13 @@ hcommResult_t hcommCommGetAsyncError(hcommComm_t handle, hcommResult_t *result)
 hcommResult_t hcommCommGetStats(hcommComm_t handle, hcommStats_t *stats)
 {
 	struct hcomm_comm *comm;
-	hcommResult_t ret = ask(handle, "stats", stats, &comm);
+	hcommResult_t ret = ask(handle, "CommGetStats: stats", stats, &comm);
 
 	if (ret)
 		return ret;
 	if (stats->size != sizeof(*stats))
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "stats: size is %zu, must be %zu", stats->size,
+				  "CommGetStats: stats.size is %zu, must be %zu", stats->size,
 				  sizeof(*stats));
 	pthread_mutex_lock(&comm->lock);
 	*stats = comm->stats;

@@ -20,8 +20,8 @@ _Static_assert((int)hcommLxor == HCOMM_OP_LXOR && (int)hcommAvg == HCOMM_OP_AVG 
 static hcommResult_t unknown_op(const char *name, hcommRedOp_t op)
 {
 	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-			  "%s: op is %lld, must be a hcommRedOp_t of this communicator",
-			  name, (long long)op);
+			  "%s: op is %d, must be a hcommRedOp_t of this communicator",
+			  name, (int)op);
 }
 
 /* comm locked; NULL: there is none */

@@ -2,20 +2,32 @@
 /* Requests: waiting for calls in flight, starting persistent ones. */
 #include "api.h"
 
-static hcommResult_t need_req(const hcommRequest_t *req)
+/* a call that has a request, in the process that made it */
+static hcommResult_t need_req(const char *name, const hcommRequest_t *req)
 {
-	if (req)
-		return HCOMM_SUCCESS;
-	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "req is NULL");
+	hcommResult_t ret = hcomm_dev_check_fork();
+
+	if (!ret && !req)
+		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: req is NULL", name);
+	return ret;
+}
+
+/* the same of many */
+static hcommResult_t need_reqs(const char *name, int count, const hcommRequest_t *reqs)
+{
+	hcommResult_t ret = hcomm_dev_check_fork();
+
+	if (!ret && (count < 0 || (count && !reqs)))
+		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s: count is %d, reqs is %p",
+				 name, count, (const void *)reqs);
+	return ret;
 }
 
 hcommResult_t hcommWait(hcommRequest_t *req)
 {
-	hcommResult_t ret = hcomm_dev_check_fork();
+	hcommResult_t ret = need_req("Wait", req);
 	hcommRequest_t r;
 
-	if (!ret)
-		ret = need_req(req);
 	if (ret || !*req)
 		return ret;
 	r = *req;
@@ -26,12 +38,10 @@ hcommResult_t hcommWait(hcommRequest_t *req)
 
 hcommResult_t hcommTest(hcommRequest_t *req, int *done)
 {
-	hcommResult_t ret = hcomm_dev_check_fork();
+	hcommResult_t ret = need_req("Test", req);
 
-	if (!ret)
-		ret = need_req(req);
 	if (!ret && !done)
-		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "done is NULL");
+		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "Test: done is NULL");
 	if (ret)
 		return ret;
 	*done = !*req || hcomm_op_test(*req);
@@ -40,13 +50,12 @@ hcommResult_t hcommTest(hcommRequest_t *req, int *done)
 
 hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs)
 {
+	hcommResult_t ret = need_reqs("WaitAll", count, reqs);
 	struct hcomm_first_error first;
 	int i;
 
-	if (count < 0 || (count && !reqs))
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "hcommWaitAll: count is %d, reqs is %p", count,
-				  (void *)reqs);
+	if (ret)
+		return ret;
 	first.result = HCOMM_SUCCESS;
 	for (i = 0; i < count; i++)
 		hcomm_error_keep(&first, hcommWait(&reqs[i]));
@@ -55,22 +64,16 @@ hcommResult_t hcommWaitAll(int count, hcommRequest_t *reqs)
 
 hcommResult_t hcommStart(hcommRequest_t req)
 {
-	hcommResult_t ret = hcomm_dev_check_fork();
+	hcommResult_t ret = need_req("Start", req ? &req : NULL);
 
-	if (!ret)
-		ret = need_req(req ? &req : NULL);
 	return ret ? ret : hcomm_op_again(req);
 }
 
 hcommResult_t hcommStartAll(int count, const hcommRequest_t *reqs)
 {
-	hcommResult_t ret = HCOMM_SUCCESS;
+	hcommResult_t ret = need_reqs("StartAll", count, reqs);
 	int i;
 
-	if (count < 0 || (count && !reqs))
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "hcommStartAll: count is %d, reqs is %p", count,
-				  (const void *)reqs);
 	for (i = 0; i < count && !ret; i++)
 		ret = hcommStart(reqs[i]);
 	return ret;
@@ -78,10 +81,8 @@ hcommResult_t hcommStartAll(int count, const hcommRequest_t *reqs)
 
 hcommResult_t hcommRequestFree(hcommRequest_t *req)
 {
-	hcommResult_t ret = hcomm_dev_check_fork();
+	hcommResult_t ret = need_req("RequestFree", req);
 
-	if (!ret)
-		ret = need_req(req);
 	if (ret || !*req)
 		return ret;
 	ret = hcomm_op_free(*req);

@@ -51,7 +51,7 @@ static hcommResult_t check_options(const struct hcomm_card *cards, uint32_t i)
 		return differs(cards, i, "the chunk size (HCOMM_CHUNK_SIZE)",
 			       a->chunk_size, b->chunk_size);
 	if (a->eager_size != b->eager_size)
-		return differs(cards, i, "the eager size (HCOMM_EAGER_SIZE)",
+		return differs(cards, i, "the eager size (HCOMM_EAGER_SIZE, HCOMM_PROTO)",
 			       a->eager_size, b->eager_size);
 	if (a->max_runs != b->max_runs)
 		return differs(cards, i, "the number of calls in flight (HCOMM_MAX_RUNS)",

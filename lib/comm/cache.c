@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Plans that are loaded into the kernel, kept for the next call of their kind. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,19 +179,21 @@ static hcommResult_t load_p2p(struct hcomm_comm *comm,
 
 static hcommResult_t plan_failed(int err, const struct hcomm_plan_key *key)
 {
-	const char *coll = hcomm_call_name(key->coll);
+	const char *coll = hcomm_call_name(key->coll, key->vector);
 	const char *algo = hcomm_algo_name(key->cand.algo);
+	char count[48] = "";
 
 	if (err == -ENOMEM)
 		return hcomm_fail_nomem("a plan");
+	if (!key->vector)
+		snprintf(count, sizeof(count), " of %llu elements",
+			 (unsigned long long)key->count);
 	if (err == -E2BIG)
 		return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
-				  "%s of %llu elements by %s needs more steps than a program may have",
-				  coll, (unsigned long long)key->count, algo);
-	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-			  "%s of %llu elements by %s can't be planned: %s", coll,
-			  (unsigned long long)key->count, algo,
-			  hcomm_strerror(-err));
+				  "%s%s by %s needs more steps than a program may have; make it several calls, or raise HCOMM_CHUNK_SIZE",
+				  coll, count, algo);
+	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s%s by %s can't be planned: %s", coll,
+			  count, algo, hcomm_strerror(-err));
 }
 
 static hcommResult_t load_coll(struct hcomm_comm *comm,
@@ -239,7 +242,7 @@ static hcommResult_t load_coll(struct hcomm_comm *comm,
 	steps = hcomm_plan_steps(plan, &nsteps);
 	deps = hcomm_plan_deps(plan, &ndeps);
 	ret = load(comm, steps, nsteps, deps, ndeps, e,
-		   hcomm_call_name(key->coll));
+		   hcomm_call_name(key->coll, key->vector));
 	hcomm_plan_free(plan);
 	return ret;
 }

@@ -173,8 +173,33 @@ static void show(const struct hcomm_comm *comm, const struct hcomm_choice *c)
 		       d->cand.radix, hcomm_reason_text(d->why), d->seconds * 1e6);
 }
 
-static hcommResult_t none_does(const struct hcomm_sched_args *args)
+/* it is not for want of an algorithm that the call can't be done */
+static bool too_large(const struct hcomm_comm *comm, const struct hcomm_sched_args *args)
 {
+	struct hcomm_sched_args a = *args;
+
+	a.chunk_size = comm->opts.chunk_size;
+	for (a.algo = HCOMM_ALGO_NONE + 1; a.algo < HCOMM_ALGO_COUNT; a.algo++) {
+		if (hcomm_sched_check(&a) == -EOVERFLOW)
+			return true;
+	}
+	return false;
+}
+
+static hcommResult_t none_does(const struct hcomm_comm *comm,
+			       const struct hcomm_sched_args *args)
+{
+	const char *name = hcomm_call_name(args->coll, args->vector);
+	bool large = too_large(comm, args);
+
+	if (large && args->vector)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s: all blocks of %s are more than can be addressed", name,
+				  hcomm_dtype_text(args->dtype));
+	if (large)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s: %llu elements of %s are more than can be addressed", name,
+				  (unsigned long long)args->count, hcomm_dtype_text(args->dtype));
 	return hcomm_fail(HCOMM_ERR_UNSUPPORTED,
 			  "no algorithm that HCOMM_ALGO leaves does %s%s%s",
 			  hcomm_coll_name(args->coll),
@@ -189,7 +214,7 @@ hcommResult_t hcomm_choose_lasting(struct hcomm_comm *comm,
 	struct hcomm_planner p = comm->chooser.planner;
 
 	p.scale = NULL;
-	return hcomm_planner_decide(&p, args, out) ? none_does(args) : HCOMM_SUCCESS;
+	return hcomm_planner_decide(&p, args, out) ? none_does(comm, args) : HCOMM_SUCCESS;
 }
 
 hcommResult_t hcomm_choose(struct hcomm_comm *comm,
@@ -216,7 +241,7 @@ hcommResult_t hcomm_choose(struct hcomm_comm *comm,
 	}
 	ch->decided++;
 	if (hcomm_planner_decide(&ch->planner, args, &key.decision))
-		return none_does(args);
+		return none_does(comm, args);
 	show(comm, &key);
 	*c = key;
 	*out = key.decision;

@@ -50,16 +50,18 @@ static void card_fail(struct hcomm_card *card, hcommResult_t ret)
 static hcommResult_t load_tuner(struct hcomm_comm *comm, struct hcomm_card *card)
 {
 	struct hcomm_planner *p = &comm->chooser.planner;
+	const char *path = comm->opts.tuner, *env = getenv("HCOMM_TUNER");
+	bool by_env = path && env && !strcmp(path, env);
 	char why[256];
 
-	if (!comm->opts.tuner)
+	if (!path)
 		return HCOMM_SUCCESS;
-	if (hcomm_tuner_load(comm->opts.tuner, &p->tuner, why, sizeof(why)))
-		return hcomm_fail(HCOMM_ERR_ENVIRONMENT, "HCOMM_TUNER=%s: %s",
-				  comm->opts.tuner, why);
+	if (hcomm_tuner_load(path, &p->tuner, why, sizeof(why)))
+		return hcomm_fail(by_env ? HCOMM_ERR_ENVIRONMENT : HCOMM_ERR_INVALID_ARGUMENT,
+				  "%s=%s: %s", by_env ? "HCOMM_TUNER" : "tuner", path, why);
 	card->tuner = hcomm_tuner_hash(p->tuner);
 	/* for communicators that are made of this one */
-	comm->tuner_path = strdup(comm->opts.tuner);
+	comm->tuner_path = strdup(path);
 	return comm->tuner_path ? HCOMM_SUCCESS : hcomm_fail_nomem("a path");
 }
 

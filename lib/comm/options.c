@@ -45,12 +45,26 @@ static hcommResult_t read_transport(uint32_t *out)
 
 /* ------------------------------------------------------------------- reading */
 
+static hcommResult_t check_timeout(const char *field, uint32_t ms, uint32_t min, uint32_t max)
+{
+	if (ms <= max)
+		return HCOMM_SUCCESS;
+	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT, "%s %u: use %u to %u milliseconds", field,
+			  ms, min, max);
+}
+
 static hcommResult_t from_config(const hcommConfig_t *c, struct hcomm_options *o)
 {
-	if (c->size != sizeof(*c) || c->reserved)
+	hcommResult_t ret;
+
+	if (c->size != sizeof(*c))
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "hcommConfig_t: size is %zu, must be %zu, and reserved must be 0",
+				  "hcommConfig_t: size is %zu, must be %zu; begin with HCOMM_CONFIG_INITIALIZER",
 				  c->size, sizeof(*c));
+	if (c->reserved)
+		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
+				  "hcommConfig_t: reserved is %u, must be 0; begin with HCOMM_CONFIG_INITIALIZER",
+				  c->reserved);
 	if (c->chunkSize && (c->chunkSize < HCOMM_MIN_CHUNK_SIZE ||
 			     c->chunkSize > HCOMM_MAX_CHUNK_SIZE ||
 			     c->chunkSize % 4096))
@@ -65,14 +79,18 @@ static hcommResult_t from_config(const hcommConfig_t *c, struct hcomm_options *o
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
 				  "maxRuns %u: use 1 to %u", c->maxRuns,
 				  HCOMM_MAX_COMM_RUNS);
-	if (c->connectTimeoutMs > HCOMM_MAX_TIMEOUT_MS ||
-	    c->runTimeoutMs > HCOMM_MAX_TIMEOUT_MS ||
-	    c->bootstrapTimeoutMs > MAX_BOOTSTRAP_MS)
-		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "hcommConfig_t: a timeout is too long");
+	ret = check_timeout("connectTimeoutMs", c->connectTimeoutMs, 1, HCOMM_MAX_TIMEOUT_MS);
+	if (!ret)
+		ret = check_timeout("bootstrapTimeoutMs", c->bootstrapTimeoutMs, 1,
+				    MAX_BOOTSTRAP_MS);
+	if (!ret)
+		ret = check_timeout("runTimeoutMs", c->runTimeoutMs, 0, HCOMM_MAX_TIMEOUT_MS);
+	if (ret)
+		return ret;
 	if (c->transports & ~(uint32_t)(HCOMM_CONFIG_LOCAL | HCOMM_CONFIG_RDMA))
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				  "transports %#x: unknown bit", c->transports);
+				  "transports %#x: use HCOMM_CONFIG_LOCAL, HCOMM_CONFIG_RDMA or both",
+				  c->transports);
 	if (c->chunkSize)
 		o->chunk_size = c->chunkSize;
 	if (c->eagerSize)
@@ -149,6 +167,19 @@ static hcommResult_t from_env(struct hcomm_options *o)
 	return HCOMM_SUCCESS;
 }
 
+/* one of the two may be a default; what is told of is what was set */
+static hcommResult_t check_eager(const struct hcomm_options *o)
+{
+	const char *eager = getenv("HCOMM_EAGER_SIZE"), *chunk = getenv("HCOMM_CHUNK_SIZE");
+
+	if (o->eager_size <= o->chunk_size)
+		return HCOMM_SUCCESS;
+	return hcomm_fail(eager || chunk ? HCOMM_ERR_ENVIRONMENT : HCOMM_ERR_INVALID_ARGUMENT,
+			  "%s %u: at most the chunk size, %u (%s), is possible",
+			  eager ? "HCOMM_EAGER_SIZE" : "eagerSize", o->eager_size,
+			  o->chunk_size, chunk ? "HCOMM_CHUNK_SIZE" : "chunkSize");
+}
+
 hcommResult_t hcomm_options_read(const hcommConfig_t *config,
 				 struct hcomm_options *o)
 {
@@ -169,9 +200,5 @@ hcommResult_t hcomm_options_read(const hcommConfig_t *config,
 		ret = from_env(o);
 	if (!ret)
 		ret = hcomm_options_plan(config, o);
-	if (!ret && o->eager_size > o->chunk_size)
-		ret = hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-				 "the eager size (%u) is larger than the chunk size (%u)",
-				 o->eager_size, o->chunk_size);
-	return ret;
+	return ret ? ret : check_eager(o);
 }

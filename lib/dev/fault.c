@@ -63,8 +63,15 @@ const char *hcomm_redop_text(uint32_t op)
 	return op < HCOMM_OP_COUNT ? names[op] : "unknown operation";
 }
 
-const char *hcomm_call_name(uint32_t coll)
+const char *hcomm_call_name(uint32_t coll, bool vector)
 {
+	static const char *const vectors[] = {
+		[HCOMM_COLL_REDUCE_SCATTER] = "ReduceScatterV",
+		[HCOMM_COLL_ALLGATHER] = "AllGatherV",
+		[HCOMM_COLL_GATHER] = "GatherV",
+		[HCOMM_COLL_SCATTER] = "ScatterV",
+		[HCOMM_COLL_ALLTOALL] = "AlltoAllV",
+	};
 	static const char *const names[] = {
 		[HCOMM_COLL_BARRIER] = "Barrier",
 		[HCOMM_COLL_BROADCAST] = "Broadcast",
@@ -79,14 +86,17 @@ const char *hcomm_call_name(uint32_t coll)
 		[HCOMM_COLL_EXSCAN] = "Exscan",
 	};
 
+	if (vector && coll < ARRAY_SIZE(vectors) && vectors[coll])
+		return vectors[coll];
 	return coll < ARRAY_SIZE(names) && names[coll] ? names[coll] : "unknown call";
 }
 
 void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 {
 	const char *algo = hcomm_algo_name(call->algo);
+	bool vector = call->hash & HCOMM_CALL_VECTOR;
 	const char *op = "", *comma = "";
-	char root[32] = "";
+	char root[32] = "", count[32] = "";
 
 	switch (call->coll) {
 	case HCOMM_COLL_P2P:
@@ -94,7 +104,7 @@ void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 			 (unsigned long long)call->count);
 		return;
 	case HCOMM_COLL_BARRIER:
-		snprintf(text, room, "%s", hcomm_call_name(call->coll));
+		snprintf(text, room, "%s", hcomm_call_name(call->coll, false));
 		return;
 	case HCOMM_COLL_REDUCE:
 	case HCOMM_COLL_ALLREDUCE:
@@ -113,8 +123,11 @@ void hcomm_call_text(const struct hcomm_call *call, char *text, size_t room)
 		snprintf(root, sizeof(root), ", root %u", call->root);
 		break;
 	}
-	snprintf(text, room, "%s of %llu %s%s%s%s, %s", hcomm_call_name(call->coll),
-		 (unsigned long long)call->count, hcomm_dtype_text(call->dtype),
+	/* of some V forms, each rank has its own */
+	if (!vector || call->count)
+		snprintf(count, sizeof(count), "%llu ", (unsigned long long)call->count);
+	snprintf(text, room, "%s of %s%s%s%s%s, %s", hcomm_call_name(call->coll, vector),
+		 count, hcomm_dtype_text(call->dtype),
 		 comma, op, root, algo ? algo : "unknown algorithm");
 }
 
@@ -129,7 +142,7 @@ hcommResult_t hcomm_fault_result(const struct hcomm_fault *fault)
 		[HCOMM_FAULT_AUTH] = HCOMM_ERR_AUTH,
 		[HCOMM_FAULT_OPTIONS] = HCOMM_ERR_OPTIONS,
 		[HCOMM_FAULT_MISMATCH] = HCOMM_ERR_MISMATCH,
-		[HCOMM_FAULT_PROTOCOL] = HCOMM_ERR_INTERNAL,
+		[HCOMM_FAULT_PROTOCOL] = HCOMM_ERR_MISMATCH,
 		[HCOMM_FAULT_ABORTED] = HCOMM_ERR_ABORTED,
 		[HCOMM_FAULT_TIMEOUT] = HCOMM_ERR_TIMEOUT,
 		[HCOMM_FAULT_MEMORY] = HCOMM_ERR_NO_MEMORY,
@@ -165,7 +178,7 @@ static void reason_text(const struct hcomm_fault *f, char *text, size_t room)
 		snprintf(text, room, "rank %u and rank %u have different options", f->reporter, f->rank);
 		break;
 	case HCOMM_FAULT_PROTOCOL:
-		snprintf(text, room, "rank %u sent what it must not (%s)", f->rank, err);
+		snprintf(text, room, "rank %u sent what rank %u does not expect (%s): compare the counts of GatherV, ScatterV and AlltoAllV on the two; if they fit, this is a bug in hcomm", f->rank, f->reporter, err);
 		break;
 	case HCOMM_FAULT_ABORTED:
 		snprintf(text, room, "rank %u aborted the communicator", f->reporter);

@@ -283,8 +283,9 @@ static void test_options(void)
 	c.size = 4;
 	CHECK(hcomm_options_read(&c, &o) == HCOMM_ERR_INVALID_ARGUMENT, "size");
 	ENV("HCOMM_CHUNK_SIZE", "4K", "HCOMM_EAGER_SIZE", "8K");
-	CHECK(hcomm_options_read(NULL, &o) == HCOMM_ERR_INVALID_ARGUMENT,
-	      "eager above chunk");
+	CHECK(hcomm_options_read(NULL, &o) == HCOMM_ERR_ENVIRONMENT, "eager above chunk");
+	CHECK(strstr(hcomm_error_text(), "HCOMM_EAGER_SIZE 8192: at most the chunk size, 4096 (HCOMM_CHUNK_SIZE)"),
+	      "%s", hcomm_error_text());
 }
 
 static void test_bad_options(void)

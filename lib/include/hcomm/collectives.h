@@ -183,8 +183,9 @@ hcommResult_t hcommExscan(const void *send, void *recv, size_t count,
  * touched.  A block may be empty.  They must not overlap where they are received:
  * that is not looked for, and what overlaps has the bytes of any of them.
  *
- * What a rank sends to another is what that one expects: different counts are an
- * error on both, or a call that does not end if one of them is 0.
+ * What a rank sends to another is what that one expects: different counts are
+ * HCOMM_ERR_MISMATCH, or, if one of them is 0, a call that does not end
+ * (HCOMM_TIMEOUT ends it).
  */
 
 /**
@@ -253,7 +254,8 @@ hcommResult_t hcommScatterV(const void *send, const size_t *counts,
  * @sendDispls: of them in @send
  * @recv: blocks from each rank; in place, on all ranks or none: @send == @recv, and
  *	what is sent to a rank has the count and place of what comes from it:
- *	@sendCounts and @sendDispls are not looked at
+ *	@sendCounts and @sendDispls are not looked at.  A rank without data
+ *	may have NULL for @send, @sendCounts and @recv
  * @recvCounts: elements of them
  * @recvDispls: of them in @recv
  * @dtype: type of the elements

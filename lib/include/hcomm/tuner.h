@@ -65,7 +65,9 @@ struct hcommTunerCall {
  * struct hcommTunerChoice - the answer
  * @size: sizeof(struct hcommTunerChoice), may grow
  * @algo: name of an algorithm as HCOMM_ALGO knows it, or hierarchical/ALGORITHM; NULL: no
- *	opinion.  It must stay valid until the next call of the same thread
+ *	opinion, and so are a name that is not known, an algorithm that can't do the
+ *	call or that HCOMM_ALGO excludes, and numbers out of their range.  It must stay
+ *	valid until the next call of the same thread
  * @grain: bytes of a slice, 0: the chunk size
  * @channels: 1 to 64, 0: 1
  * @radix: of trees that have one, 2 to 64, 0: their default
