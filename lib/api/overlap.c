@@ -29,12 +29,14 @@ static int compare(const void *a, const void *b)
 
 static hcommResult_t overlap(const char *name, const struct span *a, const struct span *b)
 {
-	int first = a->op < b->op ? a->op : b->op;
-	int second = a->op < b->op ? b->op : a->op;
+	const struct span *first = a->op < b->op ? a : b, *second = a->op < b->op ? b : a;
 
 	return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
-			  "%s: the buffers of messages ops[%d] and ops[%d] overlap, and one of them is received",
-			  name, first, second);
+			  "%s: the buffers of message %d (%zu bytes at %p, %s) and message %d (%zu bytes at %p, %s) overlap",
+			  name, first->op, (size_t)(first->end - first->start),
+			  (void *)first->start, first->received ? "received" : "sent",
+			  second->op, (size_t)(second->end - second->start),
+			  (void *)second->start, second->received ? "received" : "sent");
 }
 
 /* in the order of their starts, each can only overlap one that reaches further */

@@ -8,11 +8,17 @@
 
 #include "api.h"
 
-/* numbers of made operations: this one and those after it */
-#define PREMUL_FIRST	256u
-
 /* operations of a communicator at one time */
 #define PREMUL_MAX	65536u
+
+/*
+ * The number of a made operation: its entry, and above it a turn that the process
+ * counts.  So one of another communicator, or one that has ended, is not taken for
+ * that which has its entry now.
+ */
+#define TURN_SHIFT	16
+#define TURNS		0x7ffeu
+#define MADE_FIRST	(1u << TURN_SHIFT)
 
 _Static_assert((int)hcommLxor == HCOMM_OP_LXOR && (int)hcommAvg == HCOMM_OP_AVG &&
 	       (int)hcommFp8E5M2 == HCOMM_DT_FP8_E5M2, "the API has the ABI's numbers");
@@ -27,9 +33,12 @@ static hcommResult_t unknown_op(const char *name, hcommRedOp_t op)
 /* comm locked; NULL: there is none */
 static struct hcomm_premul *made_op(struct hcomm_comm *comm, hcommRedOp_t op)
 {
-	uint32_t i = (uint32_t)op - PREMUL_FIRST;
+	uint32_t i = (uint32_t)op % PREMUL_MAX;
 
-	return i < comm->npremuls && comm->premuls[i].used ? &comm->premuls[i] : NULL;
+	if ((uint32_t)op < MADE_FIRST || i >= comm->npremuls ||
+	    comm->premuls[i].number != (uint32_t)op)
+		return NULL;
+	return &comm->premuls[i];
 }
 
 static hcommResult_t use_made_op(struct hcomm_comm *comm, hcommRedOp_t op,
@@ -42,7 +51,7 @@ static hcommResult_t use_made_op(struct hcomm_comm *comm, hcommRedOp_t op,
 	if (p)
 		found = *p;
 	pthread_mutex_unlock(&comm->lock);
-	if (!found.used)
+	if (!found.number)
 		return unknown_op(call->name, op);
 	if (found.dtype != call->dtype)
 		return hcomm_fail(HCOMM_ERR_INVALID_ARGUMENT,
@@ -57,7 +66,7 @@ static hcommResult_t use_made_op(struct hcomm_comm *comm, hcommRedOp_t op,
 hcommResult_t hcomm_api_redop(struct hcomm_comm *comm, hcommRedOp_t op,
 			      struct hcomm_call_args *call)
 {
-	if ((uint32_t)op >= PREMUL_FIRST)
+	if ((uint32_t)op >= MADE_FIRST)
 		return use_made_op(comm, op, call);
 	if (op != hcommAvg && (uint32_t)op >= HCOMM_OP_COUNT)
 		return unknown_op(call->name, op);
@@ -82,7 +91,7 @@ static uint32_t free_entry(struct hcomm_comm *comm)
 	struct hcomm_premul *more;
 
 	for (i = 0; i < n; i++) {
-		if (!comm->premuls[i].used)
+		if (!comm->premuls[i].number)
 			return i;
 	}
 	if (n == PREMUL_MAX)
@@ -94,6 +103,14 @@ static uint32_t free_entry(struct hcomm_comm *comm)
 	comm->premuls = more;
 	comm->npremuls = room;
 	return n;
+}
+
+static uint32_t new_number(uint32_t entry)
+{
+	static uint32_t turns;
+
+	return (1 + __atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED) % TURNS) << TURN_SHIFT |
+	       entry;
 }
 
 static uint64_t element_bits(const void *element, uint32_t size)
@@ -138,16 +155,16 @@ hcommResult_t hcommRedOpCreatePreMulSum(hcommRedOp_t *op, const void *scalar,
 	i = free_entry(comm);
 	if (i < PREMUL_MAX) {
 		comm->premuls[i] = (struct hcomm_premul){
-			.used = true, .dtype = (uint32_t)dtype,
+			.number = new_number(i), .dtype = (uint32_t)dtype,
 			.operand = element_bits(scalar, hcomm_dtype_bytes((uint32_t)dtype)),
 		};
+		*op = (hcommRedOp_t)comm->premuls[i].number;
 	}
 	pthread_mutex_unlock(&comm->lock);
 	if (i == PREMUL_MAX)
 		return hcomm_fail(HCOMM_ERR_NO_MEMORY,
 				  "%s: no memory, or %u operations exist; destroy some", name,
 				  PREMUL_MAX);
-	*op = (hcommRedOp_t)(PREMUL_FIRST + i);
 	return HCOMM_SUCCESS;
 }
 
@@ -163,7 +180,7 @@ hcommResult_t hcommRedOpDestroy(hcommRedOp_t op, hcommComm_t handle)
 	pthread_mutex_lock(&comm->lock);
 	p = made_op(comm, op);
 	if (p)
-		p->used = false;
+		p->number = 0;
 	pthread_mutex_unlock(&comm->lock);
 	return p ? HCOMM_SUCCESS : unknown_op("RedOpDestroy", op);
 }

@@ -124,12 +124,12 @@ struct hcomm_flow {
 
 /**
  * struct hcomm_premul - a sum of scaled inputs that the program made
- * @used: it exists
+ * @number: what the program calls it by, 0: it does not exist
  * @dtype: of the scalar
  * @operand: scalar, the bits of an element
  */
 struct hcomm_premul {
-	bool used;
+	uint32_t number;
 	uint32_t dtype;
 	uint64_t operand;
 };
@@ -154,7 +154,7 @@ struct hcomm_premul {
  * @flows: hash of tags in use
  * @flow_room: its size, a power of two or 0
  * @nflows: flows in use
- * @premuls: operations made, by number
+ * @premuls: operations made
  * @npremuls: entries of it
  * @chooser: planner
  * @trials: what is measured

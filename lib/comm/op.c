@@ -321,6 +321,10 @@ static hcommResult_t launch(struct hcomm_request *r,
 	if (!err)
 		return HCOMM_SUCCESS;
 	hcomm_request_unnumber(r, call, &number);
+	if (err == ENOENT && r->again && !hcomm_comm_query(r->comm))
+		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
+				  "%s: a buffer of this request was deregistered or freed since it was made; free the request first",
+				  call->name);
 	return hcomm_comm_error(r->comm, err, call->name);
 }
 

@@ -104,7 +104,7 @@ static void test_overlap(void)
 	expect(hcommSendRecvAsync(buf + 50, N, rank, 1, buf, 51, rank, 1, COMM_WORLD, &req),
 	       HCOMM_ERR_INVALID_ARGUMENT, "overlap");
 	expect(hcommBatchSendRecv(ops, 6, COMM_WORLD), HCOMM_ERR_INVALID_ARGUMENT,
-	       "ops[1] and ops[3]");
+	       "and message 3 (100 bytes");
 	MUST(hcommGroupStart());
 	MUST(hcommBarrier(COMM_WORLD));
 	expect(hcommBatchSendRecv(ops, 6, COMM_WORLD), HCOMM_ERR_INVALID_ARGUMENT,
@@ -236,6 +236,54 @@ out:
 	verdict("errors tell function, argument and value");
 }
 
+/* an operation of another communicator, and one that is no more */
+static void test_ops(void)
+{
+	int32_t two = 2, three = 3, x = 1, y = -1;
+	hcommRedOp_t here, there, next;
+	hcommRequest_t req;
+	hcommComm_t comm;
+
+	MUST(hcommCommDup(COMM_WORLD, &comm, NULL));
+	MUST(hcommRedOpCreatePreMulSum(&here, &two, hcommInt32, COMM_WORLD));
+	MUST(hcommRedOpCreatePreMulSum(&there, &three, hcommInt32, comm));
+	expect(hcommAllReduce(&x, &y, 1, hcommInt32, here, comm), HCOMM_ERR_INVALID_ARGUMENT,
+	       "of this communicator");
+	MUST(hcommRedOpDestroy(here, COMM_WORLD));
+	MUST(hcommRedOpCreatePreMulSum(&next, &three, hcommInt32, COMM_WORLD));
+	expect(hcommAllReduce(&x, &y, 1, hcommInt32, here, COMM_WORLD),
+	       HCOMM_ERR_INVALID_ARGUMENT, "of this communicator");
+	expect(hcommRedOpDestroy(here, COMM_WORLD), HCOMM_ERR_INVALID_ARGUMENT, "op");
+	/* what was prepared with one that ends goes on */
+	MUST(hcommAllReduceInit(&x, &y, 1, hcommInt32, next, COMM_WORLD, &req));
+	MUST(hcommRedOpDestroy(next, COMM_WORLD));
+	MUST(hcommStart(req));
+	MUST(hcommWait(&req));
+	if (y != 3 * size)
+		FAIL("%d, not %d", y, 3 * size);
+	MUST(hcommRequestFree(&req));
+	MUST(hcommCommDestroy(comm));
+	verdict("an operation is that of one communicator, until it ends");
+}
+
+/* a request whose memory is gone */
+static void test_deregistered(void)
+{
+	static int32_t buf[1000];
+	hcommRequest_t req;
+	hcommMem_t mem;
+
+	if (size == 1)
+		return;
+	MUST(hcommMemRegister(buf, sizeof(buf), &mem));
+	MUST(hcommAllReduceInit(buf, buf, 1000, hcommInt32, hcommSum, COMM_WORLD, &req));
+	MUST(hcommMemDeregister(mem));
+	expect(hcommStart(req), HCOMM_ERR_INVALID_USAGE, "AllReduce: a buffer of this request");
+	MUST(hcommRequestFree(&req));
+	MUST(hcommBarrier(COMM_WORLD));
+	verdict("a request whose buffer was deregistered says so");
+}
+
 static void bad_config(const hcommConfig_t *c, const char *text)
 {
 	hcommComm_t comm = COMM_WORLD;
@@ -300,7 +348,8 @@ int main(int argc, char **argv)
 
 	begin(&argc, &argv);
 	RUN_TESTS(test_known_fault, test_undone, test_overlap, test_counts,
-		  test_null_in_place, test_words, test_config, test_fork);
+		  test_null_in_place, test_words, test_ops, test_deregistered, test_config,
+		  test_fork);
 	failed = end();
 	expect(hcommFinalize(), HCOMM_ERR_INVALID_USAGE, "hcommFinalize() was called already");
 	expect(hcommInit(NULL, NULL), HCOMM_ERR_INVALID_USAGE, "hcommFinalize()");
