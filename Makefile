@@ -60,13 +60,12 @@ include tools/hcomm_sched/build.mk
 .PHONY: install uninstall
 install: all install-lib install-tools
 	install -D -m 644 tools/hcomm.rules $(DESTDIR)$(UDEVDIR)/90-hcomm.rules
-	install -D -m 644 uapi/linux/hcomm.h $(DESTDIR)$(INCLUDEDIR)/linux/hcomm.h
 	install -D -m 644 $(KTREE)/kmod/hcomm.ko \
 		$(DESTDIR)/lib/modules/$(KVER)/updates/hcomm.ko
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); ldconfig; fi
 
 uninstall: uninstall-lib uninstall-tools
-	rm -f $(DESTDIR)$(UDEVDIR)/90-hcomm.rules $(DESTDIR)$(INCLUDEDIR)/linux/hcomm.h \
+	rm -f $(DESTDIR)$(UDEVDIR)/90-hcomm.rules \
 		$(DESTDIR)/lib/modules/$(KVER)/updates/hcomm.ko
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); ldconfig; fi
 

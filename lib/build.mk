@@ -59,10 +59,12 @@ install-lib: lib $(LIB_DIR)/hcomm-user.pc
 	ln -sf libhcomm-user.a $(DESTDIR)$(LIBDIR)/libhcomm.a
 	install -m 644 $(LIB_DIR)/hcomm-user.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	install -m 644 lib/include/hcomm/*.h $(DESTDIR)$(INCLUDEDIR)/hcomm/
+	install -D -m 644 uapi/linux/hcomm.h $(DESTDIR)$(INCLUDEDIR)/linux/hcomm.h
 
 uninstall-lib:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(LIB_REAL) $(LIB_NAMES) \
 		libhcomm-user.a libhcomm.a pkgconfig/hcomm-user.pc)
+	rm -f $(DESTDIR)$(INCLUDEDIR)/linux/hcomm.h
 	rm -f $(patsubst lib/include/%,$(DESTDIR)$(INCLUDEDIR)/%,$(wildcard lib/include/hcomm/*.h))
 	-rmdir $(DESTDIR)$(INCLUDEDIR)/hcomm
 

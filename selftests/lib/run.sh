@@ -27,7 +27,7 @@ for t in selftests/lib/test_*.c; do
 	*) tests+=("$b/selftests/lib/$(basename "$t" .c)") ;;
 	esac
 done
-tests+=(selftests/lib/test_{sched,run,perf}_tool.sh)
+tests+=(selftests/lib/test_{sched,run,perf}_tool.sh selftests/lib/test_install.sh)
 [ "$1" != --asan ] || tests+=("$b/selftests/test_reduce" "$b/selftests/test_mem")
 
 echo "KTAP version 1"
@@ -38,6 +38,7 @@ for t in "${tests[@]}"; do
 	name=$(basename "$t")
 	arg=()
 	case $name in
+	test_install.sh) arg=("$b") ;;
 	*_tool.sh) arg=("$b/bin/hcomm_$(cut -d_ -f2 <<<"$name")") ;;
 	esac
 	echo "    # Subtest: $name"
