@@ -38,6 +38,7 @@ for header in "$dir"/usr/include/*/*.h; do
 	# a file must have something
 	echo "int x;" | tee -a "$dir/x.c" >>"$dir/x.cc"
 	check "<$name> in C99" cc -std=c99 -pedantic-errors "${warn[@]}" "$dir/x.c"
+	command -v c++ >/dev/null || continue
 	check "<$name> in C++11" c++ -std=c++11 "${warn[@]}" "$dir/x.cc"
 done
 # with sanitizers in the library the program would need them, too
