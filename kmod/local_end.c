@@ -192,7 +192,7 @@ static int local_send(struct hcomm_elink *l, const struct hcomm_msg *msg,
 		ll->link.stats.retries++;
 		return -ENOBUFS;
 	}
-	rx->msg = *msg;
+	hcomm_msg_copy(&rx->msg, msg);
 	if (bytes)
 		hcomm_mem_read(rx->payload, payload, bytes);
 	if (msg->type == HCOMM_MSG_RTS)

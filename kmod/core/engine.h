@@ -344,6 +344,7 @@ struct hcomm_engine {
 	u32 *stage_free;	/* stack of free staging slots */
 	u32 stage_nfree;
 	u32 stage_runs;		/* runs that hold at least one slot */
+	struct hcomm_msg tx;	/* the message that is being sent */
 };
 
 /**

@@ -49,6 +49,12 @@ static inline bool hcomm_is_eager(const struct hcomm_engine *e, u64 len)
 	return len <= e->par.eager_size;
 }
 
+/* Credits that go back even if nothing else does. */
+static inline bool hcomm_credits_due(const struct hcomm_elink *l)
+{
+	return l->credits_owed && l->credits_owed * 2 >= l->engine->par.eager_slots;
+}
+
 /* Chunks of a step from the first that is not complete: what done_mask holds. */
 #define HCOMM_CHUNK_SPREAD	64u
 
@@ -87,8 +93,6 @@ void hcomm_link_pump_later(struct hcomm_elink *l);
 void hcomm_link_pump(struct hcomm_elink *l);
 
 /* rx.c */
-bool hcomm_rx_check_run(struct hcomm_elink *l, struct hcomm_run *run,
-			const struct hcomm_msg *msg);
 void hcomm_arrival_drop(struct hcomm_elink *l, struct hcomm_arrival *a);
 void hcomm_arrival_release(struct hcomm_elink *l, struct hcomm_arrival *a);
 void hcomm_rx_wake_reqs(struct hcomm_elink *l, struct hcomm_run *run);

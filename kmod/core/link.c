@@ -101,48 +101,77 @@ static int send_plain(struct hcomm_elink *l, struct hcomm_msg *msg)
 	return link_send(l, msg, (struct hcomm_buf){});
 }
 
+/* The engine's message, which the transport copies: empty but for its type. */
+static struct hcomm_msg *msg_new(struct hcomm_elink *l, u8 type)
+{
+	struct hcomm_msg *msg = &l->engine->tx;
+
+	msg->type = type;
+	msg->flags = 0;
+	msg->msg = 0;
+	msg->chunk = 0;
+	msg->len = 0;
+	msg->run = 0;
+	msg->call = (struct hcomm_call){};
+	msg->addr = 0;
+	msg->rkey = 0;
+	msg->imm = 0;
+	msg->src = (struct hcomm_buf){};
+	return msg;
+}
+
+static int send_type(struct hcomm_elink *l, u8 type)
+{
+	return send_plain(l, msg_new(l, type));
+}
+
 /* ------------------------------------------------------------------- control */
+
+static int send_abort(struct hcomm_elink *l)
+{
+	struct hcomm_msg *msg = msg_new(l, HCOMM_MSG_ABORT);
+
+	msg->fault = l->engine->fault;
+	return send_plain(l, msg);
+}
+
+static int send_tell(struct hcomm_elink *l)
+{
+	struct hcomm_msg *msg = msg_new(l, HCOMM_MSG_TELL);
+
+	msg->run = l->tell_run;
+	msg->call = l->tell_call;
+	return send_plain(l, msg);
+}
 
 /* ABORT, answers and credits.  0 when nothing of it is left. */
 static int pump_control(struct hcomm_elink *l)
 {
-	struct hcomm_engine *e = l->engine;
-	struct hcomm_msg msg = {};
 	int err;
 
 	if (l->abort_pending) {
-		msg.type = HCOMM_MSG_ABORT;
-		msg.fault = e->fault;
-		err = send_plain(l, &msg);
+		err = send_abort(l);
 		if (err)
 			return err;
 		l->abort_pending = false;
 	}
-	if (e->fault.error)
+	if (l->engine->fault.error)
 		return -ESHUTDOWN;
 	if (l->told_pending) {
-		memset(&msg, 0, sizeof(msg));
-		msg.type = HCOMM_MSG_TOLD;
-		err = send_plain(l, &msg);
+		err = send_type(l, HCOMM_MSG_TOLD);
 		if (err)
 			return err;
 		l->told_pending = false;
 	}
 	if (l->tell_pending) {
-		memset(&msg, 0, sizeof(msg));
-		msg.type = HCOMM_MSG_TELL;
-		msg.run = l->tell_run;
-		msg.call = l->tell_call;
-		err = send_plain(l, &msg);
+		err = send_tell(l);
 		if (err)
 			return err;
 		l->tell_pending = false;
 		l->tell_out = true;
 	}
-	if (l->credits_owed && l->credits_owed * 2 >= e->par.eager_slots) {
-		memset(&msg, 0, sizeof(msg));
-		msg.type = HCOMM_MSG_CREDIT;
-		err = send_plain(l, &msg);
+	if (hcomm_credits_due(l)) {
+		err = send_type(l, HCOMM_MSG_CREDIT);
 		if (err)
 			return err;
 	}
@@ -155,21 +184,21 @@ static int pump_answers(struct hcomm_elink *l)
 	struct hcomm_arrival *a, *next;
 
 	list_for_each_entry_safe(a, next, &l->arrivals, node) {
-		struct hcomm_msg msg = {};
+		struct hcomm_msg *msg;
 		struct hcomm_run *run;
 		int err;
 
 		if (a->msg.type != HCOMM_MSG_CTS && a->msg.type != HCOMM_MSG_FIN)
 			continue;
-		msg.type = a->msg.type;
-		msg.run = a->msg.run;
-		msg.msg = a->msg.msg;
-		msg.chunk = a->msg.chunk;
-		err = send_plain(l, &msg);
+		msg = msg_new(l, a->msg.type);
+		msg->run = a->msg.run;
+		msg->msg = a->msg.msg;
+		msg->chunk = a->msg.chunk;
+		err = send_plain(l, msg);
 		if (err)
 			return err;
-		if (msg.type == HCOMM_MSG_CTS) {
-			run = hcomm_engine_find_run(l->engine, msg.run);
+		if (a->msg.type == HCOMM_MSG_CTS) {
+			run = hcomm_engine_find_run(l->engine, a->msg.run);
 			if (run)
 				run->peers[hcomm_prog_find_peer(run->prog, l->peer)]
 					.cts_given = true;
@@ -181,40 +210,39 @@ static int pump_answers(struct hcomm_elink *l)
 
 /* ------------------------------------------------------------------- sending */
 
-static void msg_fill(struct hcomm_msg *msg, u8 type, const struct hcomm_run *run, u32 s,
-		     u32 chunk)
+static struct hcomm_msg *msg_of_step(struct hcomm_elink *l, u8 type,
+				     const struct hcomm_run *run, u32 s, u32 chunk)
 {
 	const struct hcomm_step *step = hcomm_run_step(run, s);
+	struct hcomm_msg *msg = msg_new(l, type);
 
-	memset(msg, 0, sizeof(*msg));
-	msg->type = type;
 	msg->run = run->key;
 	msg->call = run->call;
 	msg->msg = step->msg;
 	msg->chunk = chunk;
 	msg->len = hcomm_chunk_len(run->engine, step, run->prog->aux[s].nchunks, chunk);
+	return msg;
 }
 
 static int send_eager(struct hcomm_elink *l, struct hcomm_run *run,
 		      struct hcomm_run_peer *rp, u32 s)
 {
-	struct hcomm_msg msg;
+	struct hcomm_msg *msg;
 	int err;
 
 	if (!rp->cts && (!l->eager_credits || rp->req_sent)) {
 		if (rp->req_sent)
 			return -EBUSY;
-		msg_fill(&msg, HCOMM_MSG_REQ, run, s, 0);
-		err = send_plain(l, &msg);
+		err = send_plain(l, msg_of_step(l, HCOMM_MSG_REQ, run, s, 0));
 		if (err)
 			return err;
 		rp->req_sent = true;
 		return -EBUSY;
 	}
-	msg_fill(&msg, HCOMM_MSG_EAGER, run, s, 0);
+	msg = msg_of_step(l, HCOMM_MSG_EAGER, run, s, 0);
 	if (rp->cts)
-		msg.flags = HCOMM_MSG_F_CTS;
-	err = link_send(l, &msg, msg.len ? hcomm_run_src(run, hcomm_run_step(run, s), 0) :
+		msg->flags = HCOMM_MSG_F_CTS;
+	err = link_send(l, msg, msg->len ? hcomm_run_src(run, hcomm_run_step(run, s), 0) :
 					   (struct hcomm_buf){});
 	if (err)
 		return err;
@@ -232,14 +260,14 @@ static int send_direct(struct hcomm_elink *l, struct hcomm_run *run,
 		       struct hcomm_run_peer *rp, u32 s)
 {
 	u32 chunk = run->st[s].issued;
-	struct hcomm_msg msg;
+	struct hcomm_msg *msg;
 	int err;
 
 	if (rp->rts_out >= l->engine->par.window)
 		return -EBUSY;
-	msg_fill(&msg, HCOMM_MSG_RTS, run, s, chunk);
-	msg.src = hcomm_run_src(run, hcomm_run_step(run, s), chunk);
-	err = send_plain(l, &msg);
+	msg = msg_of_step(l, HCOMM_MSG_RTS, run, s, chunk);
+	msg->src = hcomm_run_src(run, hcomm_run_step(run, s), chunk);
+	err = send_plain(l, msg);
 	if (err)
 		return err;
 	rp->rts_out++;
@@ -361,13 +389,13 @@ static int grant_chunk(struct hcomm_elink *l, struct hcomm_run *run,
 	struct hcomm_inflight *g;
 	u32 stage = HCOMM_NONE;
 	struct hcomm_buf dst;
-	struct hcomm_msg msg;
+	struct hcomm_msg *msg;
 	int err;
 
 	g = inflight_get(l, l->grants);
 	if (WARN_ON_ONCE(!g))
 		return -EBUSY;
-	msg_fill(&msg, HCOMM_MSG_GRANT, run, s, chunk);
+	msg = msg_of_step(l, HCOMM_MSG_GRANT, run, s, chunk);
 	if (step->op == HCOMM_STEP_RECV_REDUCE) {
 		if (run->stage_step != s)
 			return -EBUSY;
@@ -379,13 +407,13 @@ static int grant_chunk(struct hcomm_elink *l, struct hcomm_run *run,
 	} else {
 		dst = hcomm_run_dst(run, step, chunk);
 	}
-	err = l->ops->expose(l, dst, msg.len, &msg.addr, &msg.rkey);
+	err = l->ops->expose(l, dst, msg->len, &msg->addr, &msg->rkey);
 	if (err) {
 		hcomm_engine_fault_here(e, HCOMM_FAULT_MEMORY, -err, e->par.rank, run, s);
 		return -ESHUTDOWN;
 	}
-	msg.imm = (u32)(g - l->grants) | (u32)(u16)(g->gen + 1) << 16;
-	err = send_plain(l, &msg);
+	msg->imm = (u32)(g - l->grants) | (u32)(u16)(g->gen + 1) << 16;
+	err = send_plain(l, msg);
 	if (err) {
 		if (stage != HCOMM_NONE && !e->fault.error)
 			hcomm_stage_put(run, stage);
@@ -483,21 +511,19 @@ void hcomm_engine_notify(struct hcomm_elink *l, u32 imm)
 /* BYE is the last to go, BYE_ACK when our writes are done with. */
 static int pump_bye(struct hcomm_elink *l)
 {
-	struct hcomm_msg msg = {};
+	struct hcomm_msg *msg;
 	int err;
 
 	if (l->bye_ack_pending && !l->writes_active) {
-		msg.type = HCOMM_MSG_BYE_ACK;
-		err = send_plain(l, &msg);
+		err = send_type(l, HCOMM_MSG_BYE_ACK);
 		if (err)
 			return err;
 		l->bye_ack_pending = false;
 	}
 	if (l->bye_pending && !l->left) {
-		memset(&msg, 0, sizeof(msg));
-		msg.type = HCOMM_MSG_BYE;
-		msg.addr = l->tx_count;
-		err = send_plain(l, &msg);
+		msg = msg_new(l, HCOMM_MSG_BYE);
+		msg->addr = l->tx_count;
+		err = send_plain(l, msg);
 		if (err)
 			return err;
 		l->bye_pending = false;

@@ -46,7 +46,7 @@ static struct hcomm_arrival *arrival_add(struct hcomm_elink *l, const struct hco
 		return NULL;
 	list_move_tail(&a->node, &l->arrivals);
 	l->engine->narrivals++;
-	a->msg = *msg;
+	hcomm_msg_copy(&a->msg, msg);
 	a->payload = payload;
 	a->rx = rx;
 	return a;
@@ -79,45 +79,44 @@ static u32 msg_step(const struct hcomm_elink *l, const struct hcomm_run *run, u3
 	return s;
 }
 
-/* Does a message belong to this run?  If not, that is a fault. */
-bool hcomm_rx_check_run(struct hcomm_elink *l, struct hcomm_run *run,
-			const struct hcomm_msg *msg)
+/* The step of a run that a message belongs to; HCOMM_NONE: that is a fault. */
+static u32 run_step(struct hcomm_elink *l, struct hcomm_run *run,
+		    const struct hcomm_msg *msg)
 {
-	u32 p;
+	u32 p, s = HCOMM_NONE;
 
 	if (!calls_equal(&run->call, &msg->call)) {
 		fault_mismatch(l, run->key, &run->call, &msg->call);
-		return false;
+		return HCOMM_NONE;
 	}
 	p = hcomm_prog_find_peer(run->prog, l->peer);
-	if (p == HCOMM_NONE || msg_step(l, run, p, msg) == HCOMM_NONE) {
-		/* The same call, another program: the algorithms differ. */
+	if (p != HCOMM_NONE)
+		s = msg_step(l, run, p, msg);
+	/* The same call, another program: the algorithms differ. */
+	if (s == HCOMM_NONE)
 		fault_protocol(l, run);
-		return false;
-	}
-	return true;
+	return s;
 }
 
 /* Let the step that a kept message is for have a look at it. */
-static void arrival_wake(struct hcomm_elink *l, struct hcomm_run *run,
+static void arrival_wake(struct hcomm_elink *l, struct hcomm_run *run, u32 s,
 			 const struct hcomm_msg *msg)
 {
-	u32 p = hcomm_prog_find_peer(run->prog, l->peer);
-
 	if (msg->type == HCOMM_MSG_GRANT)
 		hcomm_link_pump_later(l);
 	else
-		hcomm_step_ready(run, msg_step(l, run, p, msg));
+		hcomm_step_ready(run, s);
 }
 
 /* The EAGER of a CTS was consumed: the next REQ of the run may be answered. */
 void hcomm_rx_wake_reqs(struct hcomm_elink *l, struct hcomm_run *run)
 {
+	u32 p = hcomm_prog_find_peer(run->prog, l->peer);
 	struct hcomm_arrival *a;
 
 	list_for_each_entry(a, &l->arrivals, node)
 		if (a->msg.type == HCOMM_MSG_REQ && a->msg.run == run->key)
-			arrival_wake(l, run, &a->msg);
+			hcomm_step_ready(run, msg_step(l, run, p, &a->msg));
 }
 
 /* A run was launched: what came for it before? */
@@ -125,6 +124,7 @@ void hcomm_rx_recheck(struct hcomm_engine *e, struct hcomm_run *run)
 {
 	struct hcomm_arrival *a;
 	struct hcomm_elink *l;
+	u32 s;
 
 	if (!e->narrivals)
 		return;
@@ -133,9 +133,10 @@ void hcomm_rx_recheck(struct hcomm_engine *e, struct hcomm_run *run)
 			if (a->msg.run != run->key || a->msg.type == HCOMM_MSG_CTS ||
 			    a->msg.type == HCOMM_MSG_FIN)
 				continue;
-			if (!hcomm_rx_check_run(l, run, &a->msg))
+			s = run_step(l, run, &a->msg);
+			if (s == HCOMM_NONE)
 				return;
-			arrival_wake(l, run, &a->msg);
+			arrival_wake(l, run, s, &a->msg);
 		}
 	}
 }
@@ -147,9 +148,10 @@ static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8
 	struct hcomm_engine *e = l->engine;
 	struct hcomm_run *run = hcomm_engine_find_run(e, msg->run);
 	bool holds = msg->type == HCOMM_MSG_EAGER || msg->type == HCOMM_MSG_RTS;
+	u32 s = run ? run_step(l, run, msg) : HCOMM_NONE;
 	struct hcomm_arrival *a;
 
-	if (run && !hcomm_rx_check_run(l, run, msg))
+	if (run && s == HCOMM_NONE)
 		return false;
 	if (msg->type == HCOMM_MSG_EAGER && (msg->flags & HCOMM_MSG_F_CTS)) {
 		u32 p = run ? hcomm_prog_find_peer(run->prog, l->peer) : HCOMM_NONE;
@@ -173,7 +175,7 @@ static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8
 		l->ops->release(l, rx);
 	/* The message may have been part of what was released. */
 	if (run)
-		arrival_wake(l, run, &a->msg);
+		arrival_wake(l, run, s, &a->msg);
 	return true;
 bad:
 	fault_protocol(l, run);
@@ -202,7 +204,9 @@ static bool rx_answer(struct hcomm_elink *l, const struct hcomm_msg *msg)
 	    !hcomm_step_chunk_open(run, s, msg->chunk))
 		goto bad;
 	rp->rts_out--;
-	hcomm_link_pump_later(l);
+	/* It may have been what the next chunk waits for. */
+	if (rp->send_next < run->prog->peers[p].send_count)
+		hcomm_link_pump_later(l);
 	hcomm_step_chunk_done(run, s, msg->chunk);
 	return true;
 bad:
@@ -289,8 +293,9 @@ void hcomm_engine_rx(struct hcomm_elink *l, const struct hcomm_msg *msg, const u
 			fault_protocol(l, NULL);
 			goto out;
 		}
+		if (!l->eager_credits)
+			hcomm_link_pump_later(l);
 		l->eager_credits += msg->credits;
-		hcomm_link_pump_later(l);
 	}
 	if (msg->type < HCOMM_MSG_CREDIT)
 		l->rx_count++;

@@ -47,7 +47,10 @@ void hcomm_step_kick(struct hcomm_run *run, u32 s)
 	if (aux->peer_idx == HCOMM_NONE)
 		return;
 	l = run->peers[aux->peer_idx].link;
-	hcomm_link_pump_later(l);
+	/* What is to be received is granted, if it is large and written by the peer. */
+	if (op == HCOMM_STEP_SEND ||
+	    (!l->direct && !hcomm_is_eager(run->engine, hcomm_run_step(run, s)->len)))
+		hcomm_link_pump_later(l);
 	/* Its link may be down by now, and a link that is down is not pumped. */
 	if (op == HCOMM_STEP_SEND && l->left)
 		hcomm_engine_fault_here(run->engine, HCOMM_FAULT_PEER_LEFT, EPIPE,
@@ -301,6 +304,7 @@ static void exec_recv(struct hcomm_run *run, u32 s)
 	if (a->msg.type == HCOMM_MSG_RTS) {
 		/* The record stays until the FIN has left. */
 		a->msg.type = HCOMM_MSG_FIN;
+		hcomm_link_pump_later(l);
 	} else {
 		if (a->msg.flags & HCOMM_MSG_F_CTS) {
 			rp->cts_given = false;
@@ -308,10 +312,11 @@ static void exec_recv(struct hcomm_run *run, u32 s)
 		} else {
 			l->eager_held--;
 			l->credits_owed++;
+			if (hcomm_credits_due(l))
+				hcomm_link_pump_later(l);
 		}
 		hcomm_arrival_drop(l, a);
 	}
-	hcomm_link_pump_later(l);
 	if (st->issued < run->prog->aux[s].nchunks)
 		hcomm_step_ready(run, s);
 	hcomm_step_chunk_done(run, s, chunk);

@@ -82,6 +82,32 @@ struct hcomm_msg {
 	};
 };
 
+/**
+ * hcomm_msg_copy - copy a message
+ * @to: copy
+ * @from: message
+ *
+ * More than half of one is the fault, which only an ABORT has.
+ */
+static inline void hcomm_msg_copy(struct hcomm_msg *to, const struct hcomm_msg *from)
+{
+	to->type = from->type;
+	to->flags = from->flags;
+	to->credits = from->credits;
+	to->msg = from->msg;
+	to->chunk = from->chunk;
+	to->len = from->len;
+	to->run = from->run;
+	to->call = from->call;
+	to->addr = from->addr;
+	to->rkey = from->rkey;
+	to->imm = from->imm;
+	if (from->type == HCOMM_MSG_ABORT)
+		to->fault = from->fault;
+	else
+		to->src = from->src;
+}
+
 #define HCOMM_WIRE_HDR_SIZE	72u	/* encoded header */
 #define HCOMM_WIRE_FAULT_SIZE	80u	/* encoded fault behind an ABORT header */
 #define HCOMM_WIRE_MAGIC	0x4843u
