@@ -127,6 +127,8 @@ struct hcomm_progobj {
  * @node: in po->free or comm->done
  * @po: program
  * @run: core's part
+ * @slots: what the process bound to the slots, while it is launched
+ * @bufs: the same for the engine
  * @mems: memory of the slots, with references while in flight
  * @timeout: ends a run that takes too long
  * @waited: in the list of who waits for its end, else empty (ring lock)
@@ -138,6 +140,8 @@ struct hcomm_launch_ctx {
 	struct list_head node;
 	struct hcomm_progobj *po;
 	struct hcomm_run *run;
+	struct hcomm_slot slots[HCOMM_MAX_SLOTS];
+	struct hcomm_buf bufs[HCOMM_MAX_SLOTS];
 	struct hcomm_memobj *mems[HCOMM_MAX_SLOTS];
 	struct delayed_work timeout;
 	struct list_head waited;

@@ -161,14 +161,15 @@ void hcomm_launch_report(struct hcomm_launch_ctx *lc)
 /* ---------------------------------------------------------------------- binding */
 
 static int bind_slot(struct hcomm_ctx *ctx, struct hcomm_launch_ctx *lc, u32 i,
-		     const struct hcomm_slot *slot, struct hcomm_buf *buf,
 		     struct hcomm_launch *arg)
 {
 	const struct hcomm_slot_use *use = &lc->po->prog->slots[i];
+	const struct hcomm_slot *slot = &lc->slots[i];
 	struct hcomm_memobj *mo;
 	struct hcomm_object *obj;
 	u64 end;
 
+	lc->bufs[i] = (struct hcomm_buf){};
 	if (slot->pad)
 		return -EINVAL;
 	arg->err_slot = i;
@@ -193,24 +194,22 @@ static int bind_slot(struct hcomm_ctx *ctx, struct hcomm_launch_ctx *lc, u32 i,
 	}
 	if (use->written && mo->read_only)
 		return -EACCES;
-	buf->mem = &mo->mem;
-	buf->off = slot->offset;
+	lc->bufs[i].mem = &mo->mem;
+	lc->bufs[i].off = slot->offset;
 	return 0;
 }
 
+/* As many slots as the program has: launch_one() compared. */
 static int bind_slots(struct hcomm_ctx *ctx, struct hcomm_launch_ctx *lc,
-		      struct hcomm_buf *bufs, struct hcomm_launch *arg)
+		      struct hcomm_launch *arg)
 {
-	struct hcomm_slot slots[HCOMM_MAX_SLOTS];
-	u32 i;
+	u32 i, n = lc->po->prog->nslots;
 	int ret;
 
-	memset(bufs, 0, HCOMM_MAX_SLOTS * sizeof(*bufs));
-	if (copy_from_user(slots, u64_to_user_ptr(arg->slots),
-			   arg->nslots * sizeof(*slots)))
+	if (copy_from_user(lc->slots, u64_to_user_ptr(arg->slots), n * sizeof(*lc->slots)))
 		return -EFAULT;
-	for (i = 0; i < arg->nslots; i++) {
-		ret = bind_slot(ctx, lc, i, &slots[i], &bufs[i], arg);
+	for (i = 0; i < n; i++) {
+		ret = bind_slot(ctx, lc, i, arg);
 		if (ret)
 			return ret;
 	}
@@ -279,6 +278,8 @@ static int launches_over(void *arg)
 	struct launch_wait *lw = arg;
 	bool over;
 
+	if (!list_empty_careful(&lw->launches))
+		return 0;
 	/* With the lock: the completions are in the ring, too. */
 	spin_lock(&lw->ring->lock);
 	over = list_empty(&lw->launches);
@@ -298,8 +299,7 @@ static void launch_wait_end(struct launch_wait *lw)
 }
 
 /* Hand the run to the engine. */
-static int launch_submit(struct hcomm_launch_ctx *lc, const struct hcomm_buf *bufs,
-			 const struct hcomm_launch *arg)
+static int launch_submit(struct hcomm_launch_ctx *lc, const struct hcomm_launch *arg)
 {
 	struct hcomm_progobj *po = lc->po;
 	struct hcomm_comm *comm = po->comm;
@@ -321,8 +321,8 @@ static int launch_submit(struct hcomm_launch_ctx *lc, const struct hcomm_buf *bu
 	lc->cqe.user_data = arg->user_data;
 	lc->cqe.comm_id = comm->obj.id;
 	lc->start_ns = ktime_get_ns();
-	ret = hcomm_engine_launch(&comm->engine, lc->run, po->elinks, bufs, arg->run,
-				  &arg->call);
+	ret = hcomm_engine_launch(&comm->engine, lc->run, po->elinks, lc->bufs,
+				  arg->run, &arg->call);
 	if (ret)
 		goto out;
 	comm->launches++;
@@ -374,7 +374,6 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 		  struct hcomm_launch *arg, struct hcomm_cring *ring,
 		  struct launch_wait *wait)
 {
-	struct hcomm_buf bufs[HCOMM_MAX_SLOTS];
 	struct hcomm_launch_ctx *lc;
 	int ret;
 
@@ -388,7 +387,7 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	lc = launch_get(po);
 	if (!lc)
 		goto err_ring;
-	ret = bind_slots(ctx, lc, bufs, arg);
+	ret = bind_slots(ctx, lc, arg);
 	if (ret)
 		goto err_launch;
 	ret = prepare_memory(lc);
@@ -402,7 +401,7 @@ static int launch(struct hcomm_ctx *ctx, struct hcomm_progobj *po,
 	atomic_inc(&po->obj.users);
 	if (wait)
 		launch_wait_add(wait, lc);
-	ret = launch_submit(lc, bufs, arg);
+	ret = launch_submit(lc, arg);
 	if (ret)
 		goto err_unuse;
 	if (launch_runs_here(ctx, wait))

@@ -108,6 +108,9 @@ void hcomm_link_news(struct hcomm_comm *comm)
 	struct hcomm_link *link;
 
 	lockdep_assert_held(&comm->lock);
+	/* Who adds some kicks after it. */
+	if (list_empty_careful(&comm->news))
+		return;
 	while ((link = next_news(comm))) {
 		enum hcomm_link_state state;
 		u32 reason;
