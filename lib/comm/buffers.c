@@ -16,6 +16,8 @@ void hcomm_buffers_unbind(struct hcomm_request *r, bool copy)
 	for (i = 0; i < ARRAY_SIZE(r->bound); i++) {
 		struct hcomm_binding *b = &r->bound[i];
 
+		if (!b->bounce && !b->temp_id)
+			continue;
 		if (b->bounce && b->copy_out && copy)
 			memcpy(b->user, b->bounce, b->len);
 		hcomm_mem_free(b->bounce);

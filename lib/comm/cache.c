@@ -14,13 +14,14 @@
 
 static uint32_t bucket(const struct hcomm_plan_key *key)
 {
-	const uint8_t *p = (const uint8_t *)key;
-	uint32_t hash = 2166136261u;
+	uint64_t words[sizeof(*key) / sizeof(uint64_t)], hash = 0;
 	size_t i;
 
-	for (i = 0; i < sizeof(*key); i++)
-		hash = (hash ^ p[i]) * 16777619u;
-	return (hash ^ hash >> 16) % HCOMM_CACHE_BUCKETS;
+	_Static_assert(sizeof(*key) % sizeof(uint64_t) == 0, "a key is whole words");
+	memcpy(words, key, sizeof(words));
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+	return (uint32_t)(hash >> 32) % HCOMM_CACHE_BUCKETS;
 }
 
 static void unlink_entry(struct hcomm_cache *cache, struct hcomm_entry *e)
