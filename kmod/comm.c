@@ -436,7 +436,8 @@ static int comm_start_transports(struct hcomm_comm *comm, u32 allowed)
 		if (ret)
 			return ret;
 		hcomm_comm_lock(comm);
-		comm->transports |= t->id;
+		/* A waiter looks without the lock whether it polls. */
+		smp_store_release(&comm->transports, comm->transports | t->id);
 		hcomm_comm_unlock(comm);
 	}
 	return 0;

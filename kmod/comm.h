@@ -210,6 +210,14 @@ void hcomm_comm_kick(struct hcomm_comm *comm);
 void hcomm_comm_kick_runs(struct hcomm_comm *comm);
 
 /**
+ * hcomm_comm_nudge - there is something to help with
+ * @comm: communicator
+ *
+ * Any context.  The waiter looks round if it spins; nobody is woken.
+ */
+void hcomm_comm_nudge(struct hcomm_comm *comm);
+
+/**
  * hcomm_link_set_state - move a link on
  * @link: link
  * @state: new state

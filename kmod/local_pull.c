@@ -49,8 +49,11 @@ static bool job_offer(struct local_comm *lc, struct local_job *job)
 
 	spin_lock(&lc->lock);
 	free = !lc->job;
-	if (free)
+	if (free) {
 		WRITE_ONCE(lc->job, job);
+		if (lc->comm)
+			hcomm_comm_nudge(lc->comm);
+	}
 	spin_unlock(&lc->lock);
 	return free;
 }

@@ -373,6 +373,12 @@ static bool hcomm_rdma_comm_poll(struct hcomm_comm *comm, u32 budget)
 	return more;
 }
 
+/* Completion queues that are not armed. */
+static bool hcomm_rdma_comm_polls(struct hcomm_comm *comm)
+{
+	return READ_ONCE(hcomm_rdma_comm_of(comm)->nready);
+}
+
 static bool hcomm_rdma_comm_arm(struct hcomm_comm *comm)
 {
 	struct hcomm_rdma_comm *rc = hcomm_rdma_comm_of(comm);
@@ -439,6 +445,7 @@ const struct hcomm_transport hcomm_transport_rdma = {
 	.comm_init = hcomm_rdma_comm_init,
 	.comm_exit = hcomm_rdma_comm_exit,
 	.comm_poll = hcomm_rdma_comm_poll,
+	.comm_polls = hcomm_rdma_comm_polls,
 	.comm_arm = hcomm_rdma_comm_arm,
 	.link_alloc = hcomm_rdma_link_alloc,
 	.link_start = hcomm_rdma_link_start,

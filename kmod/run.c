@@ -40,6 +40,11 @@ void hcomm_comm_dispatch(struct hcomm_comm *comm)
 	}
 }
 
+void hcomm_comm_nudge(struct hcomm_comm *comm)
+{
+	atomic_set(&comm->ctx->kicked, 1);
+}
+
 void hcomm_comm_kick(struct hcomm_comm *comm)
 {
 	if (atomic_xchg(&comm->kicks, HCOMM_KICKS_NOW) == HCOMM_KICKS_NOW)

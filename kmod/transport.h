@@ -29,6 +29,8 @@
  * @comm_exit: ends it; no link is left; may sleep
  * @comm_poll: under comm->lock: pass on at most @budget arrivals and
  *	completions to the engine; true if there may be more
+ * @comm_polls: optional; any context: something may come that does not kick; without
+ *	it whatever comes kicks
  * @comm_arm: under comm->lock: make sure that what comes from now on causes
  *	hcomm_comm_kick(); true if something came before that: poll again
  * @comm_help: optional; for a thread that waits and spins: do some of what a peer
@@ -59,6 +61,7 @@ struct hcomm_transport {
 	int (*comm_init)(struct hcomm_comm *comm);
 	void (*comm_exit)(struct hcomm_comm *comm);
 	bool (*comm_poll)(struct hcomm_comm *comm, u32 budget);
+	bool (*comm_polls)(struct hcomm_comm *comm);
 	bool (*comm_arm)(struct hcomm_comm *comm);
 	bool (*comm_help)(struct hcomm_comm *comm);
 	struct hcomm_link *(*link_alloc)(struct hcomm_comm *comm, u32 peer);

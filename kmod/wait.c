@@ -12,15 +12,43 @@
 
 #include "comm_priv.h"
 
-/*
- * Has an engine nothing to do?  Without runs there is nothing to be spun for, and one
- * that is armed will kick.
+/* Must the engine's transports be asked whether something came? */
+static bool comm_polls(struct hcomm_comm *comm)
+{
+	/* Their parts were there before. */
+	u32 i, uses = smp_load_acquire(&comm->transports);
+	const struct hcomm_transport *t;
+
+	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
+		t = hcomm_transports[i];
+		if (t->comm_polls && (uses & t->id) && t->comm_polls(comm))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * enum round - which engines are run
+ * @ROUND_RUNS: that have runs, of which some may be new
+ * @ROUND_NEWS: for which something may have come
+ * @ROUND_ARM: that are not armed; then they are
  */
-static bool comm_rests(struct hcomm_comm *comm, bool arm)
+enum round {
+	ROUND_RUNS,
+	ROUND_NEWS,
+	ROUND_ARM,
+};
+
+static bool comm_rests(struct hcomm_comm *comm, enum round round)
 {
 	if (atomic_read(&comm->kicks))
 		return false;
-	return arm ? READ_ONCE(comm->armed) : !READ_ONCE(comm->engine.nruns);
+	if (round == ROUND_ARM && READ_ONCE(comm->armed))
+		return true;
+	/* Without runs there is nothing to be spun for. */
+	if (round != ROUND_ARM && !READ_ONCE(comm->engine.nruns))
+		return true;
+	return round != ROUND_RUNS && !comm_polls(comm);
 }
 
 /* Nothing came: what a peer does with our memory goes faster by two. */
@@ -30,6 +58,9 @@ static bool comm_help(struct hcomm_comm *comm)
 	bool helped = false;
 	u32 i;
 
+	/* Only for a run of ours does a peer read it. */
+	if (!smp_load_acquire(&comm->engine.nruns))
+		return false;
 	for (i = 0; i < HCOMM_NR_TRANSPORTS; i++) {
 		t = hcomm_transports[i];
 		if (t->comm_help && hcomm_comm_uses(comm, t))
@@ -38,39 +69,55 @@ static bool comm_help(struct hcomm_comm *comm)
 	return helped;
 }
 
-/*
- * One round of all engines, in which some may progress.  True if there is more
- * to do.
+/**
+ * struct found - what a round found
+ * @more: there is more to do at once
+ * @progress: something moved
+ * @polls: something may come that does not kick
  */
-static bool ctx_round(struct hcomm_ctx *ctx, bool arm, bool *progress)
+struct found {
+	bool more;
+	bool progress;
+	bool polls;
+};
+
+static void comm_round(struct hcomm_comm *comm, enum round round, struct found *found)
 {
+	u64 before = READ_ONCE(comm->progress);
+
+	if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, round == ROUND_ARM)) {
+		found->more = true;
+		atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
+	}
+	if (READ_ONCE(comm->progress) != before)
+		found->progress = true;
+}
+
+/* One round of all engines. */
+static struct found ctx_round(struct hcomm_ctx *ctx, enum round round)
+{
+	struct found found = {};
 	struct hcomm_comm *comm;
-	bool more = false;
-	u64 before;
 
 	mutex_lock(&ctx->comms_lock);
 	list_for_each_entry(comm, &ctx->comms, ctx_node) {
-		if (comm_rests(comm, arm))
-			continue;
-		before = READ_ONCE(comm->progress);
-		if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, arm)) {
-			more = true;
-			atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
-		}
-		if (READ_ONCE(comm->progress) != before || (!arm && comm_help(comm)))
-			*progress = true;
+		if (!comm_rests(comm, round))
+			comm_round(comm, round, &found);
+		else if (round != ROUND_ARM && comm_help(comm))
+			found.progress = true;
+		if (READ_ONCE(comm->engine.nruns) && comm_polls(comm))
+			found.polls = true;
 	}
 	mutex_unlock(&ctx->comms_lock);
-	return more;
+	return found;
 }
 
 /* Arm, and give what is still to be done to the workers. */
 static void ctx_hand_over(struct hcomm_ctx *ctx)
 {
 	struct hcomm_comm *comm;
-	bool progress;
 
-	ctx_round(ctx, true, &progress);
+	ctx_round(ctx, ROUND_ARM);
 	atomic_set(&ctx->waiter, HCOMM_WAITER_NONE);
 	/* Pairs with the barrier in hcomm_comm_dispatch(). */
 	smp_mb();
@@ -80,7 +127,8 @@ static void ctx_hand_over(struct hcomm_ctx *ctx)
 			hcomm_comm_dispatch(comm);
 	mutex_unlock(&ctx->comms_lock);
 	/* Who sleeps beside us may become the waiter. */
-	wake_up_all(&ctx->waiter_wq);
+	if (wq_has_sleeper(&ctx->waiter_wq))
+		wake_up_all(&ctx->waiter_wq);
 }
 
 static bool become_waiter(struct hcomm_ctx *ctx)
@@ -90,27 +138,41 @@ static bool become_waiter(struct hcomm_ctx *ctx)
 	       HCOMM_WAITER_NONE;
 }
 
+/* Rounds without news between looks at the clock and at who else wants the CPU. */
+#define SPIN_ROUNDS	16
+
 /* Spin: until it is done, or nothing came for the time that the user allows. */
 static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
 	u64 limit = (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
 	u64 now = ktime_get_ns(), spin_end = now + limit;
-	bool more, progress;
+	enum round round = ROUND_RUNS;
+	struct found found = {};
+	u32 idle = 0;
 	int ret;
 
 	for (;;) {
-		progress = false;
-		more = ctx_round(ctx, false, &progress);
+		if (round == ROUND_RUNS || found.more || found.progress || found.polls ||
+		    atomic_read(&ctx->kicked)) {
+			atomic_set(&ctx->kicked, 0);
+			/* What is kicked from here on sets kicked again. */
+			smp_mb();
+			found = ctx_round(ctx, round);
+			round = ROUND_NEWS;
+		}
 		ret = done(arg);
 		if (ret)
 			return ret;
+		if (!found.more && !found.progress && ++idle % SPIN_ROUNDS)
+			continue;
 		now = ktime_get_ns();
 		if (signal_pending(current) || now >= end)
 			return 0;
-		if (progress)
+		if (found.progress)
 			spin_end = now + limit;
 		/* Who shares its CPU may keep from it the very rank that it waits for. */
-		if (!more && (need_resched() || !single_task_running() || now >= spin_end))
+		if (!found.more &&
+		    (need_resched() || !single_task_running() || now >= spin_end))
 			return 0;
 		cond_resched();
 		cpu_relax();
@@ -136,7 +198,6 @@ static int ctx_sleep(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u
 
 static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
-	bool progress;
 	int ret;
 
 	for (;;) {
@@ -150,7 +211,7 @@ static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *a
 		/* From here on a kick sets kicked and wakes; what came before is seen. */
 		smp_mb();
 		ret = 0;
-		if (!ctx_round(ctx, true, &progress))
+		if (!ctx_round(ctx, ROUND_ARM).more)
 			ret = ctx_sleep(ctx, done, arg, end);
 		atomic_set(&ctx->waiter, HCOMM_WAITER_SPIN);
 		if (ret)
