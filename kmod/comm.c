@@ -384,6 +384,7 @@ static struct hcomm_comm *comm_alloc(struct hcomm_ctx *ctx,
 	spin_lock_init(&comm->news_lock);
 	INIT_LIST_HEAD(&comm->news);
 	INIT_LIST_HEAD(&comm->done);
+	INIT_LIST_HEAD(&comm->push_node);
 
 	ret = -ENOMEM;
 	comm->tomb = hcomm_tomb_alloc();

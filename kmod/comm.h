@@ -12,7 +12,8 @@
  * Who runs the engine.  The launching ioctl first, then a waiter, else the
  * worker.  hcomm_comm_kick() wakes a sleeping waiter of the context if there is
  * one and queues the worker otherwise; whoever leaves with work undone queues
- * the worker.
+ * the worker.  For a rank of this kernel that gave its CPU to others a peer that
+ * waits runs the engine (push.c).
  *
  * End.  shutdown: BYE when the process closes in good order and no run is in
  * flight, else a fault (ABORTED or, when it was killed, PEER_DIED) that goes to
@@ -189,6 +190,10 @@ struct hcomm_comm {
 	u64 bytes_copied;		/* @lock */
 	u64 bytes_reduced;		/* @lock */
 	u64 bytes_helped;		/* the waiter's */
+	atomic64_t pushes;		/* rounds that peers ran */
+	struct list_head *push;		/* @lock: where peers to push are kept, or NULL */
+	struct list_head push_node;	/* whose who set @pushed */
+	atomic_t pushed;		/* somebody is going to run it */
 	u64 progress;			/* @lock; messages and chunks: waiters spin on */
 };
 
@@ -208,6 +213,16 @@ void hcomm_comm_kick(struct hcomm_comm *comm);
  * quicker, and a worker would but take the processor from who is about to launch.
  */
 void hcomm_comm_kick_runs(struct hcomm_comm *comm);
+
+/**
+ * hcomm_comm_kick_by - a peer on this kernel sent something
+ * @comm: communicator
+ * @by: the peer's, locked
+ * @runs: only a run can want it: as hcomm_comm_kick_runs()
+ *
+ * Who runs the peer's engine may have to run this one, too.
+ */
+void hcomm_comm_kick_by(struct hcomm_comm *comm, struct hcomm_comm *by, bool runs);
 
 /**
  * hcomm_comm_nudge - there is something to help with

@@ -58,6 +58,9 @@ static inline bool hcomm_comm_uses(const struct hcomm_comm *comm,
  * hcomm_comm_dispatch().
  */
 bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm);
+/* The same; peers to push are added to @push. */
+bool hcomm_comm_run_push(struct hcomm_comm *comm, u32 budget, bool arm,
+			 struct list_head *push);
 /* The same, with comm->lock held and kept. */
 bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm);
 /* Somebody must look at the communicator: the waiter, or the worker. */
@@ -67,6 +70,35 @@ void hcomm_comm_lock(struct hcomm_comm *comm);
 void hcomm_comm_unlock(struct hcomm_comm *comm);
 void hcomm_comm_work(struct work_struct *work);
 void hcomm_comm_tick(struct work_struct *work);
+
+/* push.c */
+/**
+ * hcomm_push_wants - may a peer run the engine?
+ * @comm: communicator
+ *
+ * Return: true if its waiter sleeps because others wanted its CPU.
+ */
+bool hcomm_push_wants(struct hcomm_comm *comm);
+/**
+ * hcomm_push_add - it is going to be run by who has this list
+ * @push: list of a thread
+ * @comm: communicator, which the caller knows to be there
+ */
+void hcomm_push_add(struct list_head *push, struct hcomm_comm *comm);
+/**
+ * hcomm_push_next - run the next engine of the list for a round
+ * @push: list
+ *
+ * No lock held.
+ *
+ * Return: false if there was none.
+ */
+bool hcomm_push_next(struct list_head *push);
+/**
+ * hcomm_push_leave - leave what is in the list to whom it belongs
+ * @push: list
+ */
+void hcomm_push_leave(struct list_head *push);
 
 /* comm.c */
 void hcomm_comm_fault(struct hcomm_comm *comm, u32 reason, int error, u32 rank);

@@ -10,7 +10,9 @@
  * The waiter.  At most one thread of a context waits in the kernel and runs the
  * engines of all its communicators meanwhile.  While @waiter is SPIN it will
  * look at them soon, while it is SLEEP it has to be woken, while it is NONE the
- * workers do the work.  @kicked tells that some communicator has news.
+ * workers do the work.  It is YIELD while it sleeps since others want its CPU: a
+ * peer that has one may run the engine instead (push.c).  @kicked tells that some
+ * communicator has news.
  */
 #ifndef HCOMM_CTX_H
 #define HCOMM_CTX_H
@@ -36,6 +38,7 @@ enum hcomm_waiter {
 	HCOMM_WAITER_NONE,
 	HCOMM_WAITER_SPIN,
 	HCOMM_WAITER_SLEEP,
+	HCOMM_WAITER_YIELD,
 };
 
 /**

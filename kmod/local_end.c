@@ -110,11 +110,12 @@ void hcomm_local_end_ring(struct local_end *end)
 		hcomm_comm_kick(end->lc->comm);
 }
 
-/* The same for what a run sent, and only a run can want. */
-static void end_ring_runs(struct local_end *end)
+/* The same for what a peer, which is locked, sent. */
+static void end_ring_by(struct local_end *end, struct hcomm_comm *by, u8 type)
 {
 	if (end_make_ready(end))
-		hcomm_comm_kick_runs(end->lc->comm);
+		hcomm_comm_kick_by(end->lc->comm, by,
+				   type == HCOMM_MSG_EAGER || type == HCOMM_MSG_RTS);
 }
 
 /**
@@ -206,10 +207,7 @@ static int local_send(struct hcomm_elink *l, const struct hcomm_msg *msg,
 		rx_free_locked(rx);
 	} else {
 		list_add_tail(&rx->node, &far->inbox);
-		if (msg->type == HCOMM_MSG_EAGER || msg->type == HCOMM_MSG_RTS)
-			end_ring_runs(far);
-		else
-			hcomm_local_end_ring(far);
+		end_ring_by(far, ll->link.comm, msg->type);
 	}
 	spin_unlock(&far->lc->lock);
 	if (gone)

@@ -33,6 +33,7 @@ void hcomm_comm_dispatch(struct hcomm_comm *comm)
 	case HCOMM_WAITER_SPIN:
 		break;
 	case HCOMM_WAITER_SLEEP:
+	case HCOMM_WAITER_YIELD:
 		wake_up_all(&ctx->waiter_wq);
 		break;
 	default:
@@ -45,24 +46,46 @@ void hcomm_comm_nudge(struct hcomm_comm *comm)
 	atomic_set(&comm->ctx->kicked, 1);
 }
 
-void hcomm_comm_kick(struct hcomm_comm *comm)
+static void comm_kick(struct hcomm_comm *comm, struct list_head *push)
 {
 	if (atomic_xchg(&comm->kicks, HCOMM_KICKS_NOW) == HCOMM_KICKS_NOW)
 		return;
 	if (atomic_read(&comm->runners))
 		return;
-	hcomm_comm_dispatch(comm);
+	if (push && hcomm_push_wants(comm))
+		hcomm_push_add(push, comm);
+	else
+		hcomm_comm_dispatch(comm);
 }
 
-void hcomm_comm_kick_runs(struct hcomm_comm *comm)
+static void comm_kick_runs(struct hcomm_comm *comm, struct list_head *push)
 {
 	/* Either the run is seen here, or its launch sees what arrived. */
 	smp_mb();
 	if (READ_ONCE(comm->engine.nruns))
-		hcomm_comm_kick(comm);
+		comm_kick(comm, push);
 	else if (atomic_cmpxchg(&comm->kicks, HCOMM_KICKS_NONE, HCOMM_KICKS_LATER) ==
 		 HCOMM_KICKS_NONE)
 		queue_delayed_work(hcomm_wq, &comm->tick, HCOMM_TICK_JIFFIES);
+}
+
+void hcomm_comm_kick(struct hcomm_comm *comm)
+{
+	comm_kick(comm, NULL);
+}
+
+void hcomm_comm_kick_runs(struct hcomm_comm *comm)
+{
+	comm_kick_runs(comm, NULL);
+}
+
+void hcomm_comm_kick_by(struct hcomm_comm *comm, struct hcomm_comm *by, bool runs)
+{
+	lockdep_assert_held(&by->lock);
+	if (runs)
+		comm_kick_runs(comm, by->push);
+	else
+		comm_kick(comm, by->push);
 }
 
 void hcomm_comm_lock(struct hcomm_comm *comm)
@@ -120,11 +143,19 @@ bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
 
 bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm)
 {
+	return hcomm_comm_run_push(comm, budget, arm, NULL);
+}
+
+bool hcomm_comm_run_push(struct hcomm_comm *comm, u32 budget, bool arm,
+			 struct list_head *push)
+{
 	bool more;
 
 	atomic_inc(&comm->runners);
 	hcomm_comm_lock(comm);
+	comm->push = push;
 	more = hcomm_comm_run_locked(comm, budget, arm);
+	comm->push = NULL;
 	hcomm_comm_unlock(comm);
 	/* Fully ordered: a kick before it is seen below, one after it sees us gone. */
 	atomic_dec_return(&comm->runners);

@@ -82,6 +82,7 @@ ATTR_OF(comm, launches, "%llu", READ_ONCE(this->launches));
 ATTR_OF(comm, bytes_copied, "%llu", READ_ONCE(this->bytes_copied));
 ATTR_OF(comm, bytes_reduced, "%llu", READ_ONCE(this->bytes_reduced));
 ATTR_OF(comm, bytes_helped, "%llu", READ_ONCE(this->bytes_helped));
+ATTR_OF(comm, pushes, "%lld", atomic64_read(&this->pushes));
 
 static struct attribute *comm_attrs[] = {
 	&comm_uuid.attr,
@@ -104,6 +105,7 @@ static struct attribute *comm_attrs[] = {
 	&comm_bytes_copied.attr,
 	&comm_bytes_reduced.attr,
 	&comm_bytes_helped.attr,
+	&comm_pushes.attr,
 	NULL
 };
 

@@ -81,11 +81,12 @@ struct found {
 	bool polls;
 };
 
-static void comm_round(struct hcomm_comm *comm, enum round round, struct found *found)
+static void comm_round(struct hcomm_comm *comm, enum round round, struct list_head *push,
+		       struct found *found)
 {
 	u64 before = READ_ONCE(comm->progress);
 
-	if (hcomm_comm_run(comm, HCOMM_ROUND_BUDGET, round == ROUND_ARM)) {
+	if (hcomm_comm_run_push(comm, HCOMM_ROUND_BUDGET, round == ROUND_ARM, push)) {
 		found->more = true;
 		atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
 	}
@@ -93,8 +94,9 @@ static void comm_round(struct hcomm_comm *comm, enum round round, struct found *
 		found->progress = true;
 }
 
-/* One round of all engines. */
-static struct found ctx_round(struct hcomm_ctx *ctx, enum round round)
+/* One round of all engines; peers to push are added to @push. */
+static struct found ctx_round(struct hcomm_ctx *ctx, enum round round,
+			      struct list_head *push)
 {
 	struct found found = {};
 	struct hcomm_comm *comm;
@@ -102,7 +104,7 @@ static struct found ctx_round(struct hcomm_ctx *ctx, enum round round)
 	mutex_lock(&ctx->comms_lock);
 	list_for_each_entry(comm, &ctx->comms, ctx_node) {
 		if (!comm_rests(comm, round))
-			comm_round(comm, round, &found);
+			comm_round(comm, round, push, &found);
 		else if (round != ROUND_ARM && comm_help(comm))
 			found.progress = true;
 		if (READ_ONCE(comm->engine.nruns) && comm_polls(comm))
@@ -117,7 +119,7 @@ static void ctx_hand_over(struct hcomm_ctx *ctx)
 {
 	struct hcomm_comm *comm;
 
-	ctx_round(ctx, ROUND_ARM);
+	ctx_round(ctx, ROUND_ARM, NULL);
 	atomic_set(&ctx->waiter, HCOMM_WAITER_NONE);
 	/* Pairs with the barrier in hcomm_comm_dispatch(). */
 	smp_mb();
@@ -141,42 +143,79 @@ static bool become_waiter(struct hcomm_ctx *ctx)
 /* Rounds without news between looks at the clock and at who else wants the CPU. */
 #define SPIN_ROUNDS	16
 
-/* Spin: until it is done, or nothing came for the time that the user allows. */
-static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
+/**
+ * struct spin - a waiter that spins
+ * @push: peers whose engines it is to run
+ * @found: what its last round found
+ * @end: time, when it gives up unless something comes
+ * @yields: it ended because others want the CPU
+ */
+struct spin {
+	struct list_head push;
+	struct found found;
+	u64 end;
+	bool yields;
+};
+
+/* Look round, if there may be anything to see. */
+static void spin_round(struct hcomm_ctx *ctx, struct spin *spin, enum round round)
 {
-	u64 limit = (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
-	u64 now = ktime_get_ns(), spin_end = now + limit;
+	const struct found *found = &spin->found;
+
+	if (round == ROUND_NEWS && !found->more && !found->progress && !found->polls &&
+	    !atomic_read(&ctx->kicked))
+		return;
+	atomic_set(&ctx->kicked, 0);
+	/* What is kicked from here on sets kicked again. */
+	smp_mb();
+	spin->found = ctx_round(ctx, round, &spin->push);
+	/* Peers last: they wait for what is here, too. */
+	if (!spin->found.more && hcomm_push_next(&spin->push))
+		spin->found.progress = true;
+}
+
+/* True if it is time to sleep. */
+static bool spin_over(struct spin *spin, u64 now)
+{
+	if (spin->found.progress)
+		spin->end = now + (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
+	if (spin->found.more || !list_empty(&spin->push))
+		return false;
+	/* Who shares its CPU may keep from it the very rank that it waits for. */
+	spin->yields = need_resched() || !single_task_running();
+	return spin->yields || now >= spin->end;
+}
+
+/* Spin: until it is done, or nothing came for the time that the user allows. */
+static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end,
+		    bool *yields)
+{
+	struct spin spin = {
+		.push = LIST_HEAD_INIT(spin.push),
+		.found.progress = true,
+	};
 	enum round round = ROUND_RUNS;
-	struct found found = {};
 	u32 idle = 0;
+	u64 now;
 	int ret;
 
 	for (;;) {
-		if (round == ROUND_RUNS || found.more || found.progress || found.polls ||
-		    atomic_read(&ctx->kicked)) {
-			atomic_set(&ctx->kicked, 0);
-			/* What is kicked from here on sets kicked again. */
-			smp_mb();
-			found = ctx_round(ctx, round);
-			round = ROUND_NEWS;
-		}
+		spin_round(ctx, &spin, round);
+		round = ROUND_NEWS;
 		ret = done(arg);
 		if (ret)
-			return ret;
-		if (!found.more && !found.progress && ++idle % SPIN_ROUNDS)
+			break;
+		if (!spin.found.more && !spin.found.progress && ++idle % SPIN_ROUNDS)
 			continue;
 		now = ktime_get_ns();
-		if (signal_pending(current) || now >= end)
-			return 0;
-		if (found.progress)
-			spin_end = now + limit;
-		/* Who shares its CPU may keep from it the very rank that it waits for. */
-		if (!found.more &&
-		    (need_resched() || !single_task_running() || now >= spin_end))
-			return 0;
+		if (signal_pending(current) || now >= end || spin_over(&spin, now))
+			break;
 		cond_resched();
 		cpu_relax();
 	}
+	hcomm_push_leave(&spin.push);
+	*yields = spin.yields;
+	return ret;
 }
 
 /* Sleep until @done, a kick, a signal, or the end. */
@@ -198,20 +237,21 @@ static int ctx_sleep(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u
 
 static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
+	bool yields;
 	int ret;
 
 	for (;;) {
-		ret = ctx_spin(ctx, done, arg, end);
+		ret = ctx_spin(ctx, done, arg, end, &yields);
 		if (!ret && signal_pending(current))
 			ret = -ERESTARTSYS;
 		if (ret)
 			break;
 		atomic_set(&ctx->kicked, 0);
-		atomic_set(&ctx->waiter, HCOMM_WAITER_SLEEP);
+		atomic_set(&ctx->waiter, yields ? HCOMM_WAITER_YIELD : HCOMM_WAITER_SLEEP);
 		/* From here on a kick sets kicked and wakes; what came before is seen. */
 		smp_mb();
 		ret = 0;
-		if (!ctx_round(ctx, ROUND_ARM).more)
+		if (!ctx_round(ctx, ROUND_ARM, NULL).more)
 			ret = ctx_sleep(ctx, done, arg, end);
 		atomic_set(&ctx->waiter, HCOMM_WAITER_SPIN);
 		if (ret)
