@@ -231,6 +231,12 @@ double hcomm_cost_slices(const struct hcomm_cost *c, double part);
 double hcomm_cost_next(struct hcomm_cost *c, double b, bool reduce);
 double hcomm_cost_stride(struct hcomm_cost *c, struct hcomm_hop h, double count,
 			 double block, bool reduce);
+/*
+ * A broadcast takes @time in place; how long on average?  The root gives @count slices of
+ * @slice to @sends ranks each, @net seconds of its adapter per byte
+ */
+double hcomm_cost_own_copy(struct hcomm_cost *c, double time, double count, double slice,
+			   double sends, double net);
 /* blocks of the round of stride 2^k among n, see nonuniform_ring.c */
 double hcomm_stride_blocks(double n, uint32_t k);
 

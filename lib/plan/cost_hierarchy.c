@@ -52,7 +52,7 @@ static double trees(struct hcomm_cost *c)
 	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
 	bool down = c->call->coll != HCOMM_COLL_REDUCE;
 	double count = hcomm_cost_slices(c, c->v), slice = c->v / count;
-	double time = 0, cpu = 0, net = 0, chain = 0;
+	double time = 0, cpu = 0, net = 0, chain = 0, sends = 0;
 	uint32_t i, k;
 
 	if (c->call->coll == HCOMM_COLL_BARRIER)
@@ -74,6 +74,7 @@ static double trees(struct hcomm_cost *c)
 			cpu += k * hop_link(c, h)->overhead / 2;
 		}
 		net += k * slice * wire(c, h);
+		sends += k;
 	}
 	if (down)
 		cpu += cpu_busy(c, l.hop[HCOMM_LINK_LOCAL], slice, false);
@@ -81,10 +82,9 @@ static double trees(struct hcomm_cost *c)
 		return -1;
 	time += (count - 1) * hcomm_max(chain, hcomm_max(cpu, net)) +
 		ends(c, c->s->leader, slice);
-	/* the root copies its own when all is sent */
 	if (c->call->coll == HCOMM_COLL_BROADCAST)
-		time = hcomm_max(time, net * count + (c->v + slice) / c->m->copy_rate +
-				       2 * ends(c, c->s->leader, slice));
+		return hcomm_cost_own_copy(c, time, count, slice, sends,
+					   slice > 0 ? net / slice : 0);
 	return time;
 }
 

@@ -104,18 +104,22 @@ double hcomm_cost_bidirectional_ring(struct hcomm_cost *c)
 
 /*
  * A chain of all ranks: the first slice takes n - 1 hops, each further one the
- * work of one
+ * work of one; where a node ends, that of taking it in there and handing it on by write
  */
 static double chain(struct hcomm_cost *c, bool reduce)
 {
 	double count = hcomm_cost_slices(c, c->v), slice = c->v / count;
+	struct hcomm_hop local = { HCOMM_LINK_LOCAL, 1 };
+	double work = busy(c, c->s->next, slice, reduce);
 
 	if (count * 4 > HCOMM_MAX_STEPS)
 		return -1;
+	if (c->s->nnodes > 1 && c->s->max_local > 1 && !is_eager(c, slice))
+		work = hcomm_max(work, cpu_busy(c, local, slice, reduce) +
+				       hop_link(c, c->s->next)->overhead);
 	note_message(c, slice);
 	return (c->n - 1) * hcomm_cost_next(c, slice, reduce) +
-	       (count - 1) * busy(c, c->s->next, slice, reduce) +
-	       ends(c, c->s->next, slice);
+	       (count - 1) * work + ends(c, c->s->next, slice);
 }
 
 double hcomm_cost_linear(struct hcomm_cost *c)
@@ -134,11 +138,9 @@ double hcomm_cost_pipeline(struct hcomm_cost *c)
 
 	if (time > 0 && c->call->coll == HCOMM_COLL_ALLREDUCE)
 		time += chain(c, false);
-	/* the root of a broadcast copies its own behind what it sends */
 	if (time > 0 && c->call->coll == HCOMM_COLL_BROADCAST)
-		time = hcomm_max(time, hcomm_cost_next(c, c->v / hcomm_cost_slices(c, c->v),
-						       false) +
-				       c->v / c->m->copy_rate +
-				       ends(c, c->s->next, c->v));
+		time = hcomm_cost_own_copy(c, time, hcomm_cost_slices(c, c->v),
+					   c->v / hcomm_cost_slices(c, c->v), 1,
+					   wire(c, c->s->next));
 	return time;
 }

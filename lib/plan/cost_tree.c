@@ -25,7 +25,7 @@ double hcomm_cost_slices(const struct hcomm_cost *c, double part)
  * @children: of the busiest rank in one tree
  * @root_children: of the root, in one tree
  * @in: messages that the busiest rank gets on the way down per slice
- * @wire: of the root's adapter in all trees, seconds per byte of a slice
+ * @wire: of the busiest adapter in all trees, seconds per byte of a slice
  */
 struct tree {
 	double parts;
@@ -78,34 +78,52 @@ static double further(struct hcomm_cost *c, const struct tree *t,
 
 	if (up) {
 		cpu += t->children * cpu_busy(c, top, slice, true);
-		net += t->children * slice * wire(c, top);
+		net += slice * t->wire;
 		if (top.cls != HCOMM_LINK_LOCAL)
 			chain = t->children * message(c, top, slice, true, false);
 	}
 	if (down) {
 		cpu += t->in * cpu_busy(c, top, slice, false) +
 		       t->children * o / 2;
-		net += t->children * slice * wire(c, top);
+		net += slice * t->wire;
 	}
 	return hcomm_max(chain, hcomm_max(cpu, net));
 }
 
-/* the root of a broadcast copies its own data once that is sent */
-static double own_copy(struct hcomm_cost *c, const struct tree *t, double slice,
-		       double count)
+/*
+ * The root of a broadcast that is not in place copies its own data, too.  On one node it does
+ * so while others get theirs (tree.c); else each slice is copied when it is sent, in which the
+ * CPU may not keep up with the wire, or of two ranks while the first grant is on its way.
+ * The other ranks can't know whether it does, and all must choose alike: so half of all
+ * calls are taken to be in place.
+ */
+double hcomm_cost_own_copy(struct hcomm_cost *c, double time, double count, double slice,
+			   double sends, double net)
 {
-	struct hcomm_hop h = level(c, c->s->levels - 1, false);
-	double out = count * slice * t->wire;
+	struct hcomm_hop far = c->s->leader;
+	double copy = slice / c->m->copy_rate, news = message(c, far, 0, false, false), own;
 
-	if (is_eager(c, slice))
-		return c->v / c->m->copy_rate;
-	/* on one node, slice by slice as those who read it are done */
-	if (h.cls == HCOMM_LINK_LOCAL)
-		return message(c, h, slice, false, true) +
-		       (count - 1) * busy(c, h, slice, false) + ends(c, h, slice) +
-		       hcomm_max(slice, c->v / count) / c->m->copy_rate;
-	return out + message(c, h, 0, false, false) +
-	       hcomm_max(slice, c->v / count) / c->m->copy_rate;
+	if (far.cls == HCOMM_LINK_LOCAL || is_eager(c, slice))
+		return time;
+	own = count * hcomm_max(slice * net, sends * hop_link(c, far)->overhead + copy) +
+	      (c->s->nranks > 2 ? copy + news : hcomm_max(copy, news));
+	return (time + hcomm_max(time, own)) / 2;
+}
+
+/*
+ * How many messages of a k-nomial tree leave the root's node: to each of its own children
+ * elsewhere, and, on levels below, from the one subtree that goes beyond the node.
+ */
+static double leaving(const struct hcomm_cost *c, double radix)
+{
+	double p = c->s->in_order ? c->s->max_local : 1, span, sum = 0, base, kids;
+
+	for (span = 1; span < c->n; span *= radix) {
+		base = (double)(uint64_t)((p - 1) / (span * radix)) * span * radix;
+		kids = hcomm_min(radix - 1, (double)(uint64_t)((c->n - 1 - base) / span));
+		sum += kids - (double)(uint64_t)hcomm_min(kids, (p - 1 - base) / span);
+	}
+	return sum;
 }
 
 /*
@@ -148,7 +166,10 @@ static double tree_time(struct hcomm_cost *c, const struct tree *t, uint32_t low
 	/* two ranks have nobody to share the second tree with */
 	if (t->parts > 1 && c->s->nranks < 3)
 		time += (up + down) * busy(c, c->s->next, slice, up);
-	return up ? time : hcomm_max(time, own_copy(c, t, slice, count));
+	if (up)
+		return time;
+	return hcomm_cost_own_copy(c, time, count * t->parts, slice, t->root_children,
+				   t->wire / t->parts);
 }
 
 /*
@@ -194,7 +215,7 @@ static double subtrees(struct hcomm_cost *c, uint32_t radix)
 /* one tree; its root has a child per level, the deepest leaf log2(n) parents */
 double hcomm_cost_binomial(struct hcomm_cost *c)
 {
-	struct tree t = { 1, c->s->levels, c->s->levels, 1, 0 };
+	struct tree t = { 1, c->s->levels, c->s->levels, 1, leaving(c, 2) * wire(c, c->s->leader) };
 	double slice = c->v / hcomm_cost_slices(c, c->v), root = 0, time;
 	uint32_t k, low;
 
@@ -203,7 +224,6 @@ double hcomm_cost_binomial(struct hcomm_cost *c)
 	for (k = 0; k < c->s->levels; k++) {
 		struct hcomm_hop h = level(c, k, false);
 
-		t.wire += wire(c, h);
 		root += message(c, h, slice, true, h.cls == HCOMM_LINK_LOCAL);
 	}
 	low = c->s->nranks != 1u << c->s->levels && c->s->levels > 1;
@@ -217,14 +237,26 @@ double hcomm_cost_binomial(struct hcomm_cost *c)
 	return time;
 }
 
-/* two trees of half the data each; every rank has two children in one of them */
+/*
+ * Two trees of half the data each; every rank has two children in one of them.  Where a
+ * node has several ranks, four messages leave the busiest one, or three of two nodes.
+ */
 double hcomm_cost_double_tree(struct hcomm_cost *c)
 {
 	struct tree t = { 2, c->s->nranks > 3 ? 2 : 1, 1, 2, 0 };
+	struct hcomm_hop far = level(c, c->s->levels - 1, false);
+	double out = c->s->max_local < 2 ? 2 : c->s->nnodes == 2 ? 3 : 4, slices, time;
 
-	t.wire = 2 * wire(c, level(c, c->s->levels - 1, false));
-
-	return tree_time(c, &t, 0, true);
+	t.wire = out * wire(c, far);
+	time = tree_time(c, &t, 0, true);
+	if (c->call->coll != HCOMM_COLL_BROADCAST || c->s->nranks < 3 || time < 0)
+		return time;
+	slices = hcomm_cost_slices(c, c->v / 2);
+	/* of complete trees, who is last in one is so in the other */
+	if (far.cls == HCOMM_LINK_LOCAL && c->s->nranks == 1u << c->s->levels)
+		time += busy(c, far, c->v / 2 / slices, false);
+	/* grants of a window come together: the second tree begins when those slices are sent */
+	return time + hcomm_min(slices, c->lim->window) * c->v / 2 / slices * wire(c, far);
 }
 
 /*
@@ -236,7 +268,7 @@ double hcomm_cost_knomial(struct hcomm_cost *c)
 	uint32_t radix = c->cand->radix ? c->cand->radix : 4, k = 0, i;
 	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
 	bool down = c->call->coll != HCOMM_COLL_REDUCE;
-	double span = 1, levels = 0, time = 0, out = 0, count, slice;
+	double span = 1, levels = 0, time = 0, count, slice;
 	struct tree t;
 
 	if (c->call->coll == HCOMM_COLL_GATHER || c->call->coll == HCOMM_COLL_SCATTER)
@@ -261,12 +293,11 @@ double hcomm_cost_knomial(struct hcomm_cost *c)
 		while (k < c->s->levels && (double)(1u << k) < span)
 			k++;
 		levels += kids;
-		out += kids * wire(c, h);
 	}
-	t = (struct tree){ 1, levels, levels, 1, out };
+	t = (struct tree){ 1, levels, levels, 1, leaving(c, radix) * wire(c, c->s->leader) };
 	if (count * (levels + 2) * 2 > HCOMM_MAX_STEPS)
 		return -1;
 	time += (count - 1) * further(c, &t, level(c, c->s->levels - 1, false), slice,
 				      up, down) + ends(c, c->s->leader, slice);
-	return up ? time : hcomm_max(time, own_copy(c, &t, slice, count));
+	return up ? time : hcomm_cost_own_copy(c, time, count, slice, levels, t.wire);
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "builders.h"
+#include "hierarchy.h"
 #include "tree.h"
 
 #define SLICE_CHUNKS	4	/* longest slice */
@@ -26,7 +27,8 @@
 
 /*
  * acc: where partial sums are made, off being that of the scratch buffers;
- * up: per slice, the SEND to the parent, or what made the result at the root
+ * up: per slice, the SEND to the parent, or what made the result at the root;
+ * sent: the last SEND of the slice before, on the way down from the root
  */
 struct tree_state {
 	const struct hcomm_tree *tree;
@@ -35,6 +37,7 @@ struct tree_state {
 	struct hcomm_loc acc;
 	uint64_t buffer;
 	uint32_t *up;
+	uint32_t sent;
 };
 
 struct emitter {
@@ -45,6 +48,7 @@ struct emitter {
 	uint32_t nslices;
 	bool up;
 	bool down;
+	bool meanwhile;	/* the root copies a slice while its children get it */
 };
 
 static uint64_t slice_of(const struct emitter *e, const struct tree_state *ts,
@@ -133,10 +137,10 @@ static void slice_down(struct emitter *e, struct tree_state *ts, uint32_t slice)
 		step = hcomm_plan_send(e->plan, tree->child[i], src, len);
 		hcomm_plan_stream(e->plan, made);
 	}
-	/* the root's own copy follows the SENDs, so that it delays none */
 	if (!e->up && tree->parent == HCOMM_NO_RANK && !e->args->in_place) {
 		hcomm_plan_copy(e->plan, hcomm_output(off), src, len);
-		hcomm_plan_stream(e->plan, step);
+		hcomm_plan_stream(e->plan, e->meanwhile ? ts->sent : step);
+		ts->sent = step;
 	}
 }
 
@@ -148,6 +152,7 @@ static void init_tree(struct emitter *e, uint32_t t, const struct hcomm_tree *tr
 	uint64_t first;
 
 	ts->tree = tree;
+	ts->sent = HCOMM_NO_STEP;
 	ts->count = hcomm_split(args->count, e->ntrees, t, &ts->first);
 	ts->up = malloc(e->nslices * sizeof(*ts->up));
 	if (!ts->up)
@@ -163,6 +168,26 @@ static void init_tree(struct emitter *e, uint32_t t, const struct hcomm_tree *tr
 	}
 }
 
+/*
+ * May the root of a broadcast copy a slice for itself while its children get it?  On one
+ * node they read it by themselves, and of two ranks the other's grant takes its time.
+ * Grants of several ranks would wait behind a copy, and with them whole subtrees: there a
+ * slice is copied when it is sent.
+ */
+static bool copy_meanwhile(const struct hcomm_sched_args *args,
+			   const struct hcomm_tree *trees, uint32_t ntrees)
+{
+	uint32_t node = hcomm_node_of(args, args->rank), t, i;
+
+	if (args->nranks == 2)
+		return true;
+	for (t = 0; t < ntrees; t++)
+		for (i = 0; i < trees[t].nchildren; i++)
+			if (hcomm_node_of(args, trees[t].child[i]) != node)
+				return false;
+	return true;
+}
+
 void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *args,
 		     const struct hcomm_tree *trees, uint32_t ntrees,
 		     uint32_t height)
@@ -173,6 +198,7 @@ void hcomm_tree_emit(struct hcomm_plan *plan, const struct hcomm_sched_args *arg
 		.ntrees = ntrees,
 		.up = args->coll != HCOMM_COLL_BROADCAST,
 		.down = args->coll != HCOMM_COLL_REDUCE,
+		.meanwhile = copy_meanwhile(args, trees, ntrees),
 	};
 	uint32_t delay = e.up ? 2 * height : 0, turn, t;
 	uint64_t first;

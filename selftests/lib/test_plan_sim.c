@@ -133,7 +133,7 @@ static bool is_vector(uint32_t coll)
 	       coll == HCOMM_COLL_EXSCAN;
 }
 
-static void grid(uint32_t coll, struct tally *t)
+static void grid(uint32_t coll, bool in_place, struct tally *t)
 {
 	static const uint32_t ranks[] = { 2, 4, 7, 16, 48 }, per_node[] = { 1, 4, 64 };
 	static const uint64_t sizes[] = { 8, 2048, 32 << 10, 512 << 10, 2 << 20 };
@@ -154,6 +154,7 @@ static void grid(uint32_t coll, struct tally *t)
 					.nranks = ranks[i],
 					.dtype = HCOMM_DT_FP32,
 					.chunk_size = 256 << 10,
+					.in_place = in_place,
 					.topo = topo,
 				};
 
@@ -191,12 +192,12 @@ static void report(const char *name, const struct tally *t)
 
 static struct tally total = { .low = 1e9 };
 
-static void test_coll(uint32_t coll)
+static void test_coll(uint32_t coll, bool in_place, const char *name)
 {
 	struct tally t;
 
-	grid(coll, &t);
-	report(hcomm_coll_name(coll), &t);
+	grid(coll, in_place, &t);
+	report(name, &t);
 	CHECK(t.within * 100 >= EACH_WITHIN_10 * t.calls, "%u of %u", t.within, t.calls);
 	CHECK(t.low > 1 / FACTOR && t.high < FACTOR,
 	      "choices are predicted at %.2f to %.2f of the simulated time", t.low, t.high);
@@ -212,6 +213,44 @@ static void test_total(void)
 	report("all", &total);
 	CHECK(total.within * 100 >= WITHIN_10 * total.calls, "%u of %u", total.within,
 	      total.calls);
+}
+
+/*
+ * On one node a root copies its own data while the others read theirs.  So a broadcast takes
+ * hardly longer when it is not in place, and what is best for one is so for the other.
+ */
+static void test_own_copy(void)
+{
+	static const uint32_t ranks[] = { 2, 3, 4, 8 };
+	static const uint64_t sizes[] = { 16 << 10, 64 << 10, 1 << 20, 8 << 20 };
+	struct sim_result in_place, apart;
+	struct hcomm_sched_topo *topo;
+	struct hcomm_decision d;
+	struct hcomm_planner p;
+	uint32_t i, k;
+
+	for (i = 0; i < 4; i++) {
+		planner_make(&p, ranks[i], 64, &topo);
+		for (k = 0; k < 4; k++) {
+			struct hcomm_sched_args a = {
+				.coll = HCOMM_COLL_BROADCAST, .nranks = ranks[i],
+				.dtype = HCOMM_DT_UINT8, .count = sizes[k],
+				.chunk_size = 256 << 10, .topo = topo, .in_place = true,
+			};
+
+			if (!CHECK(!hcomm_planner_decide(&p, &a, &d), "a choice"))
+				continue;
+			hcomm_decision_apply(&d, &a);
+			CHECK(!simulate(&a, &p.model, &p.lim, 64, &in_place), "in place");
+			a.in_place = false;
+			CHECK(!simulate(&a, &p.model, &p.lim, 64, &apart), "not in place");
+			CHECK(apart.seconds < 1.1 * in_place.seconds,
+			      "%u ranks, %llu bytes by %s: %.2f us, in place %.2f", ranks[i],
+			      (unsigned long long)sizes[k], hcomm_algo_name(a.algo),
+			      apart.seconds * 1e6, in_place.seconds * 1e6);
+		}
+		hcomm_sched_topo_free(topo);
+	}
 }
 
 /* an average takes as much longer than a sum as is predicted, and so does a scaled sum */
@@ -259,7 +298,9 @@ int main(int argc, char **argv)
 
 	show_all = argc > 1 && !strcmp(argv[1], "--all");
 	for (coll = HCOMM_COLL_BARRIER; coll <= HCOMM_COLL_EXSCAN; coll++)
-		RUN(test_coll(coll), hcomm_coll_name(coll));
+		RUN(test_coll(coll, false, hcomm_coll_name(coll)), hcomm_coll_name(coll));
+	RUN(test_coll(HCOMM_COLL_BROADCAST, true, "in place"), "broadcast in place");
+	RUN(test_own_copy(), "a root's own copy on one node");
 	RUN(test_scaling(), "what scaling adds");
 	RUN(test_total(), "choices within 10 % of the best candidate");
 	return tap_end();

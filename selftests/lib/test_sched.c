@@ -249,7 +249,8 @@ static void large_combo(uint32_t coll, uint32_t algo, struct tally *t)
 			};
 			struct hcomm_sched_topo *topo = case_topo(ranks[i], 2 + p);
 
-			if (algo == HCOMM_ALGO_HIERARCHICAL)
+			/* others may look at it, too, or do without */
+			if (algo == HCOMM_ALGO_HIERARCHICAL || i % 2)
 				a.topo = topo;
 			prove(&a, p > 1 && case_supported(coll, algo, true, false) ?
 			      CASE_VECTOR : 0, &settings[p / 2], t);
