@@ -163,7 +163,7 @@ static void reason_text(const struct hcomm_fault *f, char *text, size_t room)
 		snprintf(text, room, "the process of rank %u ended; look there for the cause", f->rank);
 		break;
 	case HCOMM_FAULT_PEER_LEFT:
-		snprintf(text, room, "rank %u ended or destroyed its communicator while others still used it", f->rank);
+		snprintf(text, room, "rank %u ended or destroyed its communicator while others still used it; did it make fewer calls than they?", f->rank);
 		break;
 	case HCOMM_FAULT_LINK:
 		snprintf(text, room, "the link between rank %u and rank %u broke (%s); see the kernel log of both nodes", f->reporter, f->rank, err);
@@ -172,10 +172,10 @@ static void reason_text(const struct hcomm_fault *f, char *text, size_t room)
 		snprintf(text, room, "no link from rank %u to rank %u (%s); check the network between the two nodes, HCOMM_NIC and HCOMM_TRANSPORT", f->reporter, f->rank, err);
 		break;
 	case HCOMM_FAULT_AUTH:
-		snprintf(text, room, "who answers as rank %u does not know the secret of the job", f->rank);
+		snprintf(text, room, "who answers as rank %u does not know the secret of the job; is it another job's, or HCOMM_SECRET another one there?", f->rank);
 		break;
 	case HCOMM_FAULT_OPTIONS:
-		snprintf(text, room, "rank %u and rank %u have different options", f->reporter, f->rank);
+		snprintf(text, room, "rank %u and rank %u have different options; see the kernel log of both nodes", f->reporter, f->rank);
 		break;
 	case HCOMM_FAULT_PROTOCOL:
 		snprintf(text, room, "rank %u sent what rank %u does not expect (%s): compare the counts of GatherV, ScatterV and AlltoAllV on the two; if they fit, this is a bug in hcomm", f->rank, f->reporter, err);
@@ -184,10 +184,10 @@ static void reason_text(const struct hcomm_fault *f, char *text, size_t room)
 		snprintf(text, room, "rank %u aborted the communicator", f->reporter);
 		break;
 	case HCOMM_FAULT_TIMEOUT:
-		snprintf(text, room, "a call took longer than its limit on rank %u; it waits for rank %u", f->reporter, f->rank);
+		snprintf(text, room, "a call took longer than its limit (HCOMM_TIMEOUT) on rank %u; it waits for rank %u: is that at another call, or slow?", f->reporter, f->rank);
 		break;
 	case HCOMM_FAULT_MEMORY:
-		snprintf(text, room, "the kernel of rank %u ran out of memory or lost a buffer (%s)", f->reporter, err);
+		snprintf(text, room, "the kernel of rank %u ran out of memory or lost a buffer (%s); see its log, or lower HCOMM_CHUNK_SIZE or HCOMM_MAX_RUNS", f->reporter, err);
 		break;
 	default:
 		snprintf(text, room, "rank %u: %s", f->rank, err);

@@ -381,7 +381,20 @@ static void test_texts(void)
 		hcomm_fault_text(&f, text, sizeof(text));
 		CHECK(strstr(text, "rank "), "%u: %s", i, text);
 		CHECK(hcomm_fault_result(&f) != HCOMM_SUCCESS, "%u", i);
+		/* and, but of an abort, which somebody wanted, what to do */
+		CHECK(strpbrk(text, ";:") || i == HCOMM_FAULT_ABORTED, "%u: %s", i, text);
 	}
+	/* V forms by their names, and without a count where each rank has its own */
+	f.reason = HCOMM_FAULT_MISMATCH;
+	f.mine = f.theirs;
+	f.mine.coll = HCOMM_COLL_ALLTOALL;
+	f.mine.count = 0;
+	f.mine.hash = 1u << 31;
+	f.theirs.hash = 7u << 29;
+	f.theirs.coll = HCOMM_COLL_ALLGATHER;
+	hcomm_fault_text(&f, text, sizeof(text));
+	CHECK(strstr(text, "AlltoAllV of fp32,") && strstr(text, "AllGatherV of 16 fp32,"),
+	      "%s", text);
 	f.reason = HCOMM_FAULT_PEER_DIED;
 	hcomm_fault_text(&f, text, sizeof(text));
 	CHECK(strstr(text, "rank 3 ended"), "%s", text);

@@ -363,7 +363,8 @@ hcommResult_t hcommRecv(void *buf, size_t n, int src, int tag,
  * @recvtag: tag of the message received
  * @comm: communicator
  *
- * As hcommSend() and hcommRecv() in a group: neither waits for the other.
+ * As hcommSend() and hcommRecv() in a group: neither waits for the other.  They are two
+ * calls: maxRuns must be 2 at least.
  */
 hcommResult_t hcommSendRecv(const void *sendbuf, size_t n, int dst, int sendtag,
 			    void *recvbuf, size_t m, int src, int recvtag,
