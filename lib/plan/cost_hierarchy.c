@@ -157,15 +157,15 @@ static double among(struct hcomm_cost *c, struct hcomm_hop h, double n, double p
 
 /* the last level, of @n, of an AllReduce of @part: halves (radix 2), all (3), or as others do */
 static double last_level(struct hcomm_cost *c, struct hcomm_hop h, double n, double part,
-			 double slices, double *cpu)
+			 double *cpu)
 {
 	hcomm_formula formula = last_formula(c->cand->radix);
 	double time = 0, chunks = hcomm_pieces(part, c->lim->chunk_size);
 	uint32_t k, rounds = log2_up(n);
 
 	if (formula) {
-		*cpu += slices * among_cpu(c, h, n, part / slices);
-		return slices * among(c, h, n, part / slices, formula);
+		*cpu += among_cpu(c, h, n, part);
+		return among(c, h, n, part, formula);
 	}
 	if (c->cand->radix == 2) {
 		for (k = 0; k < rounds; k++) {
@@ -190,20 +190,33 @@ static double last_level(struct hcomm_cost *c, struct hcomm_hop h, double n, dou
 /* as hcomm_build_hierarchical_allreduce() */
 #define MAX_SLICES	8
 
-/* chunks of a rank's part of all data at which half of what can overlap does */
-#define HALF_OVERLAP	8
+/*
+ * Whoever sends on what just came, round by round, waits where the CPU is at a chunk of another
+ * slice inside the node: for half of one, as often as the CPU is.
+ */
+static double kept_waiting(const struct hcomm_cost *c, double n, double chunk, double share)
+{
+	uint32_t radix = c->cand->radix;
+
+	/* these have as many messages on their way, or other rounds that wait for one another */
+	if (radix == 3 || radix == 5 || radix == 7)
+		return 0;
+	return 2 * log2_up(n) * share * chunk / 2 / c->m->reduce_rate;
+}
 
 /*
  * ALLREDUCE: at each level rings of growing stride over parts that the levels below
  * left, there and back; all ranks of a node are at the levels above it.  Of several
  * slices, those after the first one take the time of the busiest level, or of a CPU at
- * all levels.  As simulated, a part that has few chunks does not overlap so well.
+ * all levels, as far as they overlap: between two ranks of a node all slices go the same
+ * way, and a slice enters when the one two before has left.  The more ranks, the more
+ * links.
  */
 static double allreduce(struct hcomm_cost *c)
 {
 	double own = c->v / c->s->max_local / c->lim->chunk_size;
-	double slices = hcomm_max(1, hcomm_min(MAX_SLICES, own));
-	double part = c->v, time = 0, most = 0, cpu = 0, n;
+	double slices = (double)(uint64_t)hcomm_max(1, hcomm_min(MAX_SLICES, own));
+	double part = c->v / slices, time = 0, most = 0, cpu = 0, inside = 0, chunk = 0, n;
 	struct levels l = levels_of(c, true);
 	uint32_t i, k, last = c->s->ngroups > 1 ? HCOMM_LINK_GROUP : HCOMM_LINK_NODE;
 
@@ -213,7 +226,7 @@ static double allreduce(struct hcomm_cost *c)
 		n = l.size[i];
 		if (i == last && (c->cand->radix == 2 || c->cand->radix == 3 ||
 				  last_formula(c->cand->radix))) {
-			level = last_level(c, l.hop[i], n, part, slices, &cpu);
+			level = last_level(c, l.hop[i], n, part, &cpu);
 			if (level < 0)
 				return level;
 			n = 1;
@@ -227,11 +240,17 @@ static double allreduce(struct hcomm_cost *c)
 			cpu += count * (cpu_busy(c, l.hop[i], part, true) +
 					cpu_busy(c, l.hop[i], part, false));
 		}
+		if (i == HCOMM_LINK_LOCAL) {
+			inside = cpu;
+			chunk = hcomm_min(part, c->lim->chunk_size);
+		} else if (slices > 1 && l.size[i] > 1) {
+			level += kept_waiting(c, l.size[i], chunk, inside / (time + level));
+		}
 		time += level;
 		most = hcomm_max(most, level);
 	}
-	most = hcomm_max(most, cpu);
-	time -= (1 - 1 / slices) * (time - hcomm_min(time, most)) * own / (own + HALF_OVERLAP);
+	most = hcomm_min(time, hcomm_max(most, cpu));
+	time = slices * time - (slices - 1) * (1 - 1.0 / c->s->max_local) * (time - most);
 	return time + ends(c, c->s->leader, part);
 }
 

@@ -253,6 +253,52 @@ static void test_own_copy(void)
 	}
 }
 
+/*
+ * Much data on nodes of few ranks, with the built-in numbers: slices of a hierarchical
+ * AllReduce hardly overlap there, and are small.
+ */
+static void test_few_ranks(void)
+{
+	static const struct {
+		uint32_t nranks, per_node, mib;
+	} jobs[] = {
+		{ 4, 2, 4 }, { 8, 2, 4 }, { 12, 2, 2 }, { 12, 2, 4 }, { 12, 2, 16 },
+		{ 16, 2, 4 }, { 32, 2, 2 }, { 9, 3, 4 }, { 18, 3, 4 }, { 16, 4, 4 },
+	};
+	struct hcomm_decision list[HCOMM_MAX_CANDIDATES];
+	struct hcomm_sched_topo *topo;
+	struct hcomm_planner p;
+	struct sim_result res;
+	double ratio;
+	uint32_t i, n;
+
+	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		struct hcomm_sched_args a = {
+			.coll = HCOMM_COLL_ALLREDUCE, .nranks = jobs[i].nranks,
+			.dtype = HCOMM_DT_FP32, .chunk_size = 256 << 10,
+			.count = (uint64_t)jobs[i].mib << 18,
+		};
+
+		if ((uint64_t)jobs[i].nranks * jobs[i].mib << 20 > 16 * MAX_WORK)
+			continue;
+		planner_make(&p, jobs[i].nranks, jobs[i].per_node, &topo);
+		hcomm_model_default(&p.model);
+		CHECK(!hcomm_policy_algo(&p.policy, "hierarchical", NULL, 0), "wish");
+		a.topo = topo;
+		n = hcomm_planner_candidates(&p, &a, list);
+		if (CHECK(n, "no candidate")) {
+			hcomm_decision_apply(&list[0], &a);
+			CHECK(!simulate(&a, &p.model, &p.lim, jobs[i].per_node, &res), "run");
+			ratio = list[0].seconds / res.seconds;
+			printf("# %u ranks, %u a node, %u MiB: %.0f us, predicted %.0f (%.2f)\n",
+			       jobs[i].nranks, jobs[i].per_node, jobs[i].mib,
+			       res.seconds * 1e6, list[0].seconds * 1e6, ratio);
+			CHECK(ratio > 0.7 && ratio < 1.4, "predicted at %.2f", ratio);
+		}
+		hcomm_sched_topo_free(topo);
+	}
+}
+
 /* an average takes as much longer than a sum as is predicted, and so does a scaled sum */
 static void test_scaling(void)
 {
@@ -301,6 +347,7 @@ int main(int argc, char **argv)
 		RUN(test_coll(coll, false, hcomm_coll_name(coll)), hcomm_coll_name(coll));
 	RUN(test_coll(HCOMM_COLL_BROADCAST, true, "in place"), "broadcast in place");
 	RUN(test_own_copy(), "a root's own copy on one node");
+	RUN(test_few_ranks(), "hierarchical AllReduce, few ranks on a node");
 	RUN(test_scaling(), "what scaling adds");
 	RUN(test_total(), "choices within 10 % of the best candidate");
 	return tap_end();
