@@ -66,7 +66,7 @@ hcommResult_t hcommStart(hcommRequest_t req)
 {
 	hcommResult_t ret = need_req("Start", req ? &req : NULL);
 
-	return ret ? ret : hcomm_op_again(req);
+	return ret ? ret : hcomm_op_again(req, false);
 }
 
 hcommResult_t hcommStartAll(int count, const hcommRequest_t *reqs)

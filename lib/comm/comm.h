@@ -371,8 +371,8 @@ hcommResult_t hcomm_op_wait(hcommRequest_t req);
 hcommResult_t hcomm_op_init(struct hcomm_comm *comm,
 			    const struct hcomm_call_args *call, hcommRequest_t *req);
 bool hcomm_op_persistent(hcommRequest_t req);
-/* launch a persistent request */
-hcommResult_t hcomm_op_again(hcommRequest_t req);
+/* launch a persistent request; @wait: until there is room for it */
+hcommResult_t hcomm_op_again(hcommRequest_t req, bool wait);
 /* the end of a persistent request, which is not active */
 hcommResult_t hcomm_op_free(hcommRequest_t req);
 

@@ -328,22 +328,38 @@ static hcommResult_t launch(struct hcomm_request *r,
 	return hcomm_comm_error(r->comm, err, call->name);
 }
 
-hcommResult_t hcomm_request_relaunch(struct hcomm_request *r)
+/* a persistent request, counted in flight; @wait: until there is room for it */
+static hcommResult_t reserve_again(struct hcomm_request *r, bool wait)
 {
 	struct hcomm_comm *comm = r->comm;
+	hcommResult_t ret = HCOMM_SUCCESS;
 	bool ended, room = false;
-	hcommResult_t ret;
+	uint64_t seen;
 
-	pthread_mutex_lock(&comm->lock);
-	ended = comm->ended;
-	if (!ended)
-		room = count_in(r);
-	pthread_mutex_unlock(&comm->lock);
-	if (ended)
-		return hcomm_fail(HCOMM_ERR_INVALID_USAGE,
-				  "%s: the communicator was destroyed", r->name);
-	if (!room)
-		return busy(comm, r->entry, r->name);
+	while (!ret && !room) {
+		seen = hcomm_dev_seen();
+		pthread_mutex_lock(&comm->lock);
+		ended = comm->ended;
+		if (!ended)
+			room = count_in(r);
+		pthread_mutex_unlock(&comm->lock);
+		if (ended)
+			ret = hcomm_fail(HCOMM_ERR_INVALID_USAGE,
+					 "%s: the communicator was destroyed", r->name);
+		else if (!room && wait)
+			ret = hcomm_op_wait_room(seen, r->name);
+		else if (!room)
+			ret = busy(comm, r->entry, r->name);
+	}
+	return ret;
+}
+
+hcommResult_t hcomm_request_relaunch(struct hcomm_request *r, bool wait)
+{
+	hcommResult_t ret = reserve_again(r, wait);
+
+	if (ret)
+		return ret;
 	memset(&r->run, 0, sizeof(r->run));
 	ret = launch(r, r->again, 0);
 	if (ret)

@@ -49,7 +49,7 @@ bool hcomm_op_persistent(hcommRequest_t r)
 	return r->again;
 }
 
-hcommResult_t hcomm_op_again(hcommRequest_t r)
+hcommResult_t hcomm_op_again(hcommRequest_t r, bool wait)
 {
 	hcommResult_t ret;
 
@@ -64,7 +64,7 @@ hcommResult_t hcomm_op_again(hcommRequest_t r)
 	if (__atomic_load_n(&r->comm->failed, __ATOMIC_ACQUIRE))
 		return hcomm_comm_failed(r->comm, "%s: the communicator has failed", r->name);
 	hcomm_dev_drain();
-	ret = hcomm_request_relaunch(r);
+	ret = hcomm_request_relaunch(r, wait);
 	r->active = !ret;
 	return ret;
 }

@@ -110,7 +110,7 @@ void hcomm_request_unnumber(struct hcomm_request *r, const struct hcomm_call_arg
 hcommResult_t hcomm_request_bind(struct hcomm_request *r);
 void hcomm_request_release(struct hcomm_request *r);
 
-/* launch a persistent request that is not active */
-hcommResult_t hcomm_request_relaunch(struct hcomm_request *r);
+/* launch a persistent request that is not active; @wait: until there is room for it */
+hcommResult_t hcomm_request_relaunch(struct hcomm_request *r, bool wait);
 
 #endif /* HCOMM_REQUEST_H */

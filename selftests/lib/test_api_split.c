@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Communicators made of another one.  Run as 1 to 8 ranks. */
+#include <errno.h>
+#include <linux/hcomm.h>
+#include <sys/syscall.h>
+
 #include "api_util.h"
+
+/* what the library asks of the kernel passes here: this plan and no other is refused */
+static int plans_to_go, refused;
+
+int ioctl(int fd, unsigned long cmd, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (cmd == HCOMM_PROG_LOAD && plans_to_go && !--plans_to_go) {
+		refused++;
+		errno = ENOMEM;
+		return -1;
+	}
+	return (int)syscall(SYS_ioctl, fd, cmd, arg);
+}
 
 /* ranks @first, @first + @step, ... of the world, in rising or falling order */
 static void check_comm(hcommComm_t comm, int first, int step, bool falling)
@@ -222,6 +245,51 @@ static void test_errors(void)
 	verdict("errors");
 }
 
+static uint64_t launched(hcommComm_t comm)
+{
+	hcommStats_t s = { .size = sizeof(s) };
+
+	MUST(hcommCommGetStats(comm, &s));
+	return s.launches;
+}
+
+/*
+ * The last rank has no memory for one plan after the other.  Either it has done nothing,
+ * and may call again while the others wait, or all ranks hear of it.
+ */
+static void test_no_memory(void)
+{
+	hcommComm_t parent, comm;
+	int nth, last = size - 1, hit = 1;
+	hcommResult_t ret;
+	uint64_t before;
+
+	for (nth = 1; nth < 100 && hit; nth++) {
+		/* one that has no plans yet */
+		MUST(hcommCommDup(COMM_WORLD, &parent, NULL));
+		before = launched(parent);
+		refused = 0;
+		plans_to_go = rank == last ? nth : 0;
+		ret = hcommCommSplit(parent, rank % 2, rank, &comm, NULL);
+		plans_to_go = 0;
+		hit = refused;
+		if (ret && rank == last && launched(parent) == before)
+			ret = hcommCommSplit(parent, rank % 2, rank, &comm, NULL);
+		if (ret) {
+			expect(ret, HCOMM_ERR_NO_MEMORY, rank == last ? "allocate memory" : "rank");
+			/* and the parent is as it was */
+			MUST(hcommCommSplit(parent, rank % 2, rank, &comm, NULL));
+		}
+		check_comm(comm, rank % 2, 2, false);
+		MUST(hcommCommDestroy(comm));
+		MUST(hcommCommDestroy(parent));
+		MUST(hcommBcast(&hit, 1, hcommInt32, last, COMM_WORLD));
+	}
+	if (size > 1 && nth < 3)
+		FAIL("only %d plans", nth - 1);
+	verdict("a rank without memory for a plan");
+}
+
 static void test_many(void)
 {
 	hcommComm_t comm[8];
@@ -243,6 +311,6 @@ int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
 	RUN_TESTS(test_colors, test_no_color, test_alone, test_nodes, test_dup,
-		  test_options, test_errors, test_many);
+		  test_options, test_errors, test_no_memory, test_many);
 	return end();
 }

@@ -392,15 +392,15 @@ static void test_persistent(void)
 		comm_make(i, 4);
 		CHECK(!hcomm_op_init(comms[i], &call, &req[i][0]), "init");
 		CHECK(!hcomm_op_init(comms[i], &call, &req[i][1]), "init");
-		CHECK(!hcomm_op_again(req[i][0]), "start");
+		CHECK(!hcomm_op_again(req[i][0], false), "start");
 	}
 	for (i = 0; i < RANKS; i++) {
 		now_rank = i;
 		CHECK(hcomm_op_test(req[i][0]), "all have started it");
 		CHECK(!hcomm_comm_destroy(comms[i]), "destroy");
 		CHECK(!hcomm_op_wait(req[i][0]), "wait");
-		CHECK(hcomm_op_again(req[i][0]) == HCOMM_ERR_INVALID_USAGE, "start after the end");
-		CHECK(hcomm_op_again(req[i][1]) == HCOMM_ERR_INVALID_USAGE, "start after the end");
+		CHECK(hcomm_op_again(req[i][0], false) == HCOMM_ERR_INVALID_USAGE, "start after the end");
+		CHECK(hcomm_op_again(req[i][1], false) == HCOMM_ERR_INVALID_USAGE, "start after the end");
 		CHECK(!hcomm_op_free(req[i][1]) && !hcomm_op_free(req[i][0]), "free");
 	}
 }
