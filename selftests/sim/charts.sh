@@ -72,16 +72,19 @@ for n in "${engine[@]}"; do
 		--count 16384 --max-runs 1
 done
 
-echo "charts: AllReduce of 1 MiB on other networks" >&2
-net() {
-	local name=$1 most=$2 n
-	shift 2
+# named FILE NAME MOST OPTIONS...: lines of a table with a name of their own in column 11
+named() {
+	local file=$1 name=$2 most=$3 n
+	shift 3
 	for n in "${ranks[@]}"; do
 		[ "$n" -le "$most" ] || continue
-		run net --cost --ranks "$n" --count 262144 "$@"
-		sed -i "\$s/\$/,$name/" "$out/net.csv"
+		run "$file" --cost --ranks "$n" "$@"
+		sed -i "\$s/\$/,$name/" "$out/$file.csv"
 	done
 }
+
+echo "charts: AllReduce of 1 MiB on other networks" >&2
+net() { named net "$1" "$2" --count 262144 "${@:3}"; }
 hd=(--algo halving-doubling)
 net flat 65536 "${hd[@]}"
 net two-level 65536 "${hd[@]}" --ranks-per-node 8
@@ -90,6 +93,24 @@ net dragonfly 65536 "${hd[@]}" --fabric dragonfly
 net slow-link 65536 "${hd[@]}" --slow-node 3
 net slow-rank 65536 "${hd[@]}" --slow-rank 3
 net two-level-hierarchical 65536 --algo hierarchical --radix 2 --ranks-per-node 8
+
+# Radixes of trees, and one as large as a level: all of it at once.
+echo "charts: Gather and Scatter of 64 bytes a rank, 8 ranks a node" >&2
+rooted=(hierarchical hierarchical-64 k-nomial binomial star)
+for coll in gather scatter; do
+	row() { named $coll "$1" "$2" --coll $coll --ranks-per-node 8 --count 16 "${@:3}"; }
+	row hierarchical 65536 --algo hierarchical --radix 4
+	row hierarchical-64 65536 --algo hierarchical --radix 64
+	row k-nomial 65536 --algo k-nomial --radix 4
+	row binomial 65536 --algo binomial
+	row star 4096 --algo star
+	for n in "${engine[@]}"; do
+		run $coll-engine --coll $coll --algo hierarchical --radix 4 --ranks "$n" \
+			--ranks-per-node 8 --count 16 --max-runs 1
+	done
+	series $coll 11 "${rooted[@]}"
+	series $coll-engine 4 hierarchical
+done
 
 series small 4 "${small[@]}"
 series medium 4 "${medium[@]}"
@@ -153,6 +174,12 @@ plot allreduce-16m "AllReduce, 16 MiB, flat network" "time, us" "${e[@]}" \
 mapfile -t e < <(lines net 4 flat two-level fat-tree dragonfly slow-link slow-rank \
 	two-level-hierarchical)
 plot networks "AllReduce, 1 MiB: halving-doubling on several networks, and hierarchical" "time / bound" "${e[@]}"
+for coll in gather scatter; do
+	mapfile -t e < <(lines $coll 2 "${rooted[@]}")
+	plot $coll-64 "${coll^}, 64 bytes a rank, 8 ranks a node" "time, us" "${e[@]}" \
+		"'$out/$coll-engine.hierarchical.dat' using 1:2 with points lt 1 pt 6 ps 1.3 title 'hierarchical, engines'" \
+		"'$out/$coll.binomial.dat' using 1:3 with lines lt 8 title 'bound'"
+done
 
 if [ "${1:-}" = --install ]; then
 	mkdir -p Documentation/charts
