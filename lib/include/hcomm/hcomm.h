@@ -219,9 +219,11 @@ hcommResult_t hcommCommInitRankConfig(hcommComm_t *comm, int nranks,
  * @config: options; NULL: those of @comm
  *
  * Collective over @comm, which carries it: no sockets, no id.  Operations that
- * were made for @comm are not those of the new one.  Errors: if a rank of @comm
- * can't begin (HCOMM_ERR_NO_MEMORY, a bad @color or @config), all return that; later
- * ones are those of hcommCommInitRankConfig(), on all ranks of a color.
+ * were made for @comm are not those of the new one.  Errors: a rank that can't call
+ * (a bad @comm or @newcomm, HCOMM_ERR_NO_MEMORY, HCOMM_ERR_MEMLOCK) has done nothing,
+ * and the others wait for it, as with any collective.  If one can't go on
+ * (HCOMM_ERR_NO_MEMORY, a bad @color or @config), all return that; later ones are those
+ * of hcommCommInitRankConfig(), on all ranks of a color.
  */
 hcommResult_t hcommCommSplit(hcommComm_t comm, int color, int key,
 			     hcommComm_t *newcomm, const hcommConfig_t *config);
