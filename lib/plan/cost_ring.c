@@ -134,13 +134,15 @@ double hcomm_cost_linear(struct hcomm_cost *c)
 
 double hcomm_cost_pipeline(struct hcomm_cost *c)
 {
-	double time = chain(c, reduces(c->call->coll));
+	double time = chain(c, reduces(c->call->coll)), slices = hcomm_cost_slices(c, c->v);
 
 	if (time > 0 && c->call->coll == HCOMM_COLL_ALLREDUCE)
 		time += chain(c, false);
+	/* the last rank, which has the sum, is seldom the root */
+	if (time > 0 && c->call->coll == HCOMM_COLL_REDUCE)
+		time += hcomm_cost_next(c, c->v / slices, false);
 	if (time > 0 && c->call->coll == HCOMM_COLL_BROADCAST)
-		time = hcomm_cost_own_copy(c, time, hcomm_cost_slices(c, c->v),
-					   c->v / hcomm_cost_slices(c, c->v), 1,
+		time = hcomm_cost_own_copy(c, time, slices, c->v / slices, 1,
 					   wire(c, c->s->next));
 	return time;
 }

@@ -77,7 +77,9 @@ static double further(struct hcomm_cost *c, const struct tree *t,
 	double o = hop_link(c, top)->overhead, cpu = 0, net = 0, chain = 0;
 
 	if (up) {
-		cpu += t->children * cpu_busy(c, top, slice, true);
+		/* the root's, where it has one in each tree */
+		cpu += hcomm_max(t->children, t->parts * t->root_children) *
+		       cpu_busy(c, top, slice, true);
 		net += slice * t->wire;
 		if (top.cls != HCOMM_LINK_LOCAL)
 			chain = t->children * message(c, top, slice, true, false);
@@ -249,12 +251,14 @@ double hcomm_cost_double_tree(struct hcomm_cost *c)
 
 	t.wire = out * wire(c, far);
 	time = tree_time(c, &t, 0, true);
-	if (c->call->coll != HCOMM_COLL_BROADCAST || c->s->nranks < 3 || time < 0)
+	if (c->call->coll == HCOMM_COLL_ALLREDUCE || c->s->nranks < 3 || time < 0)
 		return time;
 	slices = hcomm_cost_slices(c, c->v / 2);
-	/* of complete trees, who is last in one is so in the other */
+	/* of complete trees, who is last (or first) in one is so in the other */
 	if (far.cls == HCOMM_LINK_LOCAL && c->s->nranks == 1u << c->s->levels)
-		time += busy(c, far, c->v / 2 / slices, false);
+		time += busy(c, far, c->v / 2 / slices, reduces(c->call->coll));
+	if (c->call->coll != HCOMM_COLL_BROADCAST)
+		return time;
 	/* grants of a window come together: the second tree begins when those slices are sent */
 	return time + hcomm_min(slices, c->lim->window) * c->v / 2 / slices * wire(c, far);
 }
