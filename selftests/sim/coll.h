@@ -30,7 +30,7 @@ struct coll_run {
  * @spec: what
  * @nranks: ranks
  * @size: of an element
- * @topo: of the plan, or NULL
+ * @topo: of the plan
  * @sums: V forms: elements of all blocks before each rank's (nranks + 1 entries)
  * @run: spec.runs of them
  */

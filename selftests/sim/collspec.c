@@ -169,8 +169,7 @@ void coll_job_init(struct coll_job *job, const struct coll_spec *spec,
 	job->spec = *spec;
 	job->nranks = cfg->nranks;
 	job->size = ref_dtype_size(spec->dtype);
-	if (spec->algo == HCOMM_ALGO_HIERARCHICAL)
-		make_topo(job, cfg);
+	make_topo(job, cfg);
 	job->sums = must_calloc(job->nranks, sizeof(*job->sums));
 	for (i = 0; i < job->nranks; i++)
 		job->sums[i + 1] = job->sums[i] + coll_block(job, 0, i);
