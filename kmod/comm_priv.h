@@ -76,7 +76,7 @@ void hcomm_comm_tick(struct work_struct *work);
  * hcomm_push_wants - may a peer run the engine?
  * @comm: communicator
  *
- * Return: true if its waiter sleeps because others wanted its CPU.
+ * Return: true if its waiter gave its CPU to others.
  */
 bool hcomm_push_wants(struct hcomm_comm *comm);
 /**

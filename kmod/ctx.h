@@ -10,9 +10,9 @@
  * The waiter.  At most one thread of a context waits in the kernel and runs the
  * engines of all its communicators meanwhile.  While @waiter is SPIN it will
  * look at them soon, while it is SLEEP it has to be woken, while it is NONE the
- * workers do the work.  It is YIELD while it sleeps since others want its CPU: a
- * peer that has one may run the engine instead (push.c).  @kicked tells that some
- * communicator has news.
+ * workers do the work.  It is YIELD while it lets others have its CPU, asleep or
+ * not: a peer that has one may run the engine instead (push.c).  @kicked tells that
+ * some communicator has news.
  */
 #ifndef HCOMM_CTX_H
 #define HCOMM_CTX_H
@@ -72,6 +72,8 @@ struct hcomm_cring {
  * @comms: communicators that are not shut down
  * @waiter: enum hcomm_waiter
  * @kicked: some communicator of this context has news
+ * @no_yield: time until which a waiter sleeps at once where it shares its CPU; the
+ *	waiter's
  * @waiter_wq: the waiter sleeps here, and launches that wait beside it
  */
 struct hcomm_ctx {
@@ -84,6 +86,7 @@ struct hcomm_ctx {
 	struct list_head comms;
 	atomic_t waiter;
 	atomic_t kicked;
+	u64 no_yield;
 	wait_queue_head_t waiter_wq;
 };
 

@@ -2,12 +2,12 @@
 /*
  * Running the engines of peers on this kernel.
  *
- * With more ranks than CPUs a rank that waits sleeps, so that others can run, and
- * waking it for each message that it only passes on costs a switch to its process
- * and one back.  But an engine needs nothing of its process: memory is pinned.  So
+ * With more ranks than CPUs a rank that waits gives its CPU to others, and to let it
+ * run for each message that it only passes on costs a switch to its process and one
+ * back.  But an engine needs nothing of its process: memory is pinned.  So
  * who waits and has a CPU runs it: a thread that runs engines has a list, and what
  * they send to a rank that gave its CPU away adds it there instead of waking it.
- * It is woken when its run is over.
+ * It is woken when its run is over, if it sleeps.
  *
  * A communicator is in one list at most: who sets comm->pushed adds it, with a
  * reference, and clears that before it runs the engine.  Whatever comes in between

@@ -148,13 +148,13 @@ static bool become_waiter(struct hcomm_ctx *ctx)
  * @push: peers whose engines it is to run
  * @found: what its last round found
  * @end: time, when it gives up unless something comes
- * @yields: it ended because others want the CPU
+ * @shares: others want the CPU
  */
 struct spin {
 	struct list_head push;
 	struct found found;
 	u64 end;
-	bool yields;
+	bool shares;
 };
 
 /* Look round, if there may be anything to see. */
@@ -174,25 +174,56 @@ static void spin_round(struct hcomm_ctx *ctx, struct spin *spin, enum round roun
 		spin->found.progress = true;
 }
 
+static u64 spin_end(u64 now)
+{
+	return now + (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
+}
+
 /* True if it is time to sleep. */
-static bool spin_over(struct spin *spin, u64 now)
+static bool spin_over(struct hcomm_ctx *ctx, struct spin *spin, u64 now)
 {
 	if (spin->found.progress)
-		spin->end = now + (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
+		spin->end = spin_end(now);
 	if (spin->found.more || !list_empty(&spin->push))
 		return false;
 	/* Who shares its CPU may keep from it the very rank that it waits for. */
-	spin->yields = need_resched() || !single_task_running();
-	return spin->yields || now >= spin->end;
+	spin->shares = need_resched() || !single_task_running();
+	return now >= spin->end || (spin->shares && now < ctx->no_yield);
 }
 
-/* Spin: until it is done, or nothing came for the time that the user allows. */
+/* For how long a waiter does not yield again to who kept the CPU for long. */
+#define NO_YIELD_NS	(100 * NSEC_PER_MSEC)
+
+/*
+ * Let others have the CPU and stay runnable.  With more ranks than CPUs that is what
+ * ranks wait for, and to sleep and be woken takes longer.  A waiter yields instead of
+ * spinning, so for no longer than it may spin.  Who keeps the CPU for longer than that
+ * computes and does not wait as we do: it is better then to sleep and be woken.
+ */
+static void ctx_yield(struct hcomm_ctx *ctx, u64 now)
+{
+	atomic_set(&ctx->waiter, HCOMM_WAITER_YIELD);
+	/* From here on peers may run our engines; what came before is seen. */
+	smp_mb();
+	if (!ctx_round(ctx, ROUND_ARM, NULL).more)
+		yield();
+	atomic_set(&ctx->waiter, HCOMM_WAITER_SPIN);
+	/* What they did not run yet is seen below. */
+	smp_mb();
+	if (ktime_get_ns() > spin_end(now))
+		ctx->no_yield = ktime_get_ns() + NO_YIELD_NS;
+}
+
+/*
+ * Spin: until it is done, or nothing came for the time that the user allows.  @shares:
+ * out: others want the CPU.
+ */
 static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end,
-		    bool *yields)
+		    bool *shares)
 {
 	struct spin spin = {
 		.push = LIST_HEAD_INIT(spin.push),
-		.found.progress = true,
+		.end = spin_end(ktime_get_ns()),
 	};
 	enum round round = ROUND_RUNS;
 	u32 idle = 0;
@@ -208,13 +239,17 @@ static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u6
 		if (!spin.found.more && !spin.found.progress && ++idle % SPIN_ROUNDS)
 			continue;
 		now = ktime_get_ns();
-		if (signal_pending(current) || now >= end || spin_over(&spin, now))
+		if (signal_pending(current) || now >= end || spin_over(ctx, &spin, now))
 			break;
+		if (spin.shares && !spin.found.more && list_empty(&spin.push)) {
+			ctx_yield(ctx, now);
+			round = ROUND_RUNS;
+		}
 		cond_resched();
 		cpu_relax();
 	}
 	hcomm_push_leave(&spin.push);
-	*yields = spin.yields;
+	*shares = spin.shares;
 	return ret;
 }
 
@@ -237,17 +272,17 @@ static int ctx_sleep(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u
 
 static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
-	bool yields;
+	bool shares;
 	int ret;
 
 	for (;;) {
-		ret = ctx_spin(ctx, done, arg, end, &yields);
+		ret = ctx_spin(ctx, done, arg, end, &shares);
 		if (!ret && signal_pending(current))
 			ret = -ERESTARTSYS;
 		if (ret)
 			break;
 		atomic_set(&ctx->kicked, 0);
-		atomic_set(&ctx->waiter, yields ? HCOMM_WAITER_YIELD : HCOMM_WAITER_SLEEP);
+		atomic_set(&ctx->waiter, shares ? HCOMM_WAITER_YIELD : HCOMM_WAITER_SLEEP);
 		/* From here on a kick sets kicked and wakes; what came before is seen. */
 		smp_mb();
 		ret = 0;
