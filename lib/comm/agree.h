@@ -21,6 +21,8 @@
  * @group: of its node
  * @probe: option
  * @tune: option
+ * @cpus: processors that its process may use
+ * @cpu_set: hash of which
  * @policy: hash of the algorithms, table and protocol that are wanted
  * @model: hash of the cost model
  * @tuner: hash of the plugin, 0: none
@@ -42,6 +44,8 @@ struct hcomm_card {
 	uint32_t group;
 	uint32_t probe;
 	uint32_t tune;
+	uint32_t cpus;
+	uint64_t cpu_set;
 	uint64_t policy;
 	uint64_t model;
 	uint64_t tuner;

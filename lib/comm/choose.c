@@ -78,6 +78,23 @@ static hcommResult_t number_groups(const struct hcomm_card *cards, uint32_t nran
 	return HCOMM_SUCCESS;
 }
 
+/* 0: as many as ranks, or some rank does not know */
+static uint32_t shared_cpus(const struct hcomm_card *cards, uint32_t nranks)
+{
+	uint32_t i, j, cpus = 0;
+
+	for (i = 0; i < nranks && cpus < nranks; i++) {
+		if (!cards[i].cpus)
+			return 0;
+		for (j = 0; j < i && cards[j].cpu_set != cards[i].cpu_set;)
+			j++;
+		/* sets that are not equal are taken to have nothing in common */
+		if (j == i)
+			cpus += cards[i].cpus;
+	}
+	return cpus < nranks ? cpus : 0;
+}
+
 static hcommResult_t look_at_nodes(struct hcomm_comm *comm,
 				   const struct hcomm_card *cards)
 {
@@ -101,6 +118,8 @@ static hcommResult_t look_at_nodes(struct hcomm_comm *comm,
 	for (i = 0; i < n; i++)
 		ch->group[i] = group[ch->node[i]];
 	err = hcomm_shape_make(&ch->planner.shape, n, ch->node, group);
+	if (!err && nnodes == 1)
+		ch->planner.shape.cpus = shared_cpus(cards, n);
 	if (!err)
 		err = hcomm_sched_topo_create(n, ch->node, ch->group, &ch->topo);
 out:

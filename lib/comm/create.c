@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../base/base.h"
@@ -19,6 +20,9 @@
  * a peer that computes.  With more, links are made when a call first needs them.
  */
 #define ALL_LINKS_RANKS		32u
+
+/* words of the largest set of processors: as many as kernels are built for */
+#define CPU_WORDS		(8192 / 8 / sizeof(long))
 
 static void read_boot_id(uint8_t id[16])
 {
@@ -38,6 +42,18 @@ static void read_boot_id(uint8_t id[16])
 			break;
 		id[n++] = (uint8_t)byte;
 		p += 2;
+	}
+}
+
+static void read_cpus(struct hcomm_card *card)
+{
+	unsigned long set[CPU_WORDS];
+	long bytes, i;
+
+	bytes = syscall(SYS_sched_getaffinity, getpid(), sizeof(set), set);
+	for (i = 0; i < bytes / (long)sizeof(*set); i++) {
+		card->cpus += (uint32_t)__builtin_popcountl(set[i]);
+		card->cpu_set = (card->cpu_set ^ set[i]) * 0x9e3779b97f4a7c15ull;
 	}
 }
 
@@ -86,6 +102,7 @@ static hcommResult_t fill_card(struct hcomm_comm *comm, struct hcomm_card *card,
 	card->group = opts->group;
 	card->probe = opts->probe;
 	card->tune = opts->tune;
+	read_cpus(card);
 	card->policy = hcomm_policy_hash(&opts->policy);
 	card->model = hcomm_model_hash(&opts->model);
 	gethostname(card->host, sizeof(card->host) - 1);

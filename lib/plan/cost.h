@@ -226,6 +226,12 @@ double hcomm_cost_nonuniform_bruck(struct hcomm_cost *c);
 double hcomm_cost_hierarchical(struct hcomm_cost *c);
 double hcomm_cost_linear(struct hcomm_cost *c);
 
+/* what all messages of a call cost together on one node, in seconds; 0: not known */
+double hcomm_cost_work(struct hcomm_cost *c);
+/* do ranks share processors?  Then what a formula says is corrected for that */
+bool hcomm_crowded(const struct hcomm_cost *c);
+double hcomm_cost_crowd(struct hcomm_cost *c, double time);
+
 /* pieces that formulas share: slices of a pipelined schedule, a way round */
 double hcomm_cost_slices(const struct hcomm_cost *c, double part);
 double hcomm_cost_next(struct hcomm_cost *c, double b, bool reduce);

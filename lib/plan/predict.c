@@ -98,6 +98,8 @@ double hcomm_predict(const struct hcomm_model *model,
 	if (shape->nranks < 2)
 		return c.v / model->copy_rate;
 	time = rules[cand->algo].formula(&c);
+	if (hcomm_crowded(&c))
+		time = hcomm_cost_crowd(&c, time);
 	if (largest)
 		*largest = (uint64_t)c.largest;
 	return time < 0 ? time : time + scaling(&c);

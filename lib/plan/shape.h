@@ -31,6 +31,8 @@ struct hcomm_hop {
  * @min_local: ranks of the node with the fewest
  * @levels: the smallest k with 2^k >= nranks
  * @in_order: the ranks of every node have consecutive numbers
+ * @cpus: processors that the ranks of one node share; 0: each has its own, or there
+ *	are several nodes
  * @next: hops from each rank to the next one
  * @next_cross: how many of these leave a node
  * @next_group: how many of these leave a group
@@ -47,6 +49,7 @@ struct hcomm_shape {
 	uint32_t min_local;
 	uint32_t levels;
 	uint32_t in_order;
+	uint32_t cpus;
 	struct hcomm_hop next;
 	uint32_t next_cross;
 	uint32_t next_group;

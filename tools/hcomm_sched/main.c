@@ -14,8 +14,8 @@
 #define MAX_PRINT	(1u << 20)	/* steps of a picture */
 
 enum {
-	OPT_OP = 256, OPT_GROUPS, OPT_CHUNK, OPT_EAGER, OPT_GRAIN, OPT_CHANNELS, OPT_RADIX,
-	OPT_MODEL, OPT_TABLE, OPT_PROTO, OPT_WISH, OPT_TUNER, OPT_SHOW, OPT_DOT, OPT_SVG,
+	OPT_OP = 256, OPT_CPUS, OPT_GROUPS, OPT_CHUNK, OPT_EAGER, OPT_GRAIN, OPT_CHANNELS,
+	OPT_RADIX, OPT_MODEL, OPT_TABLE, OPT_PROTO, OPT_WISH, OPT_TUNER, OPT_SHOW, OPT_DOT, OPT_SVG,
 	OPT_FIXED, OPT_PRINT_MODEL,
 };
 
@@ -168,6 +168,8 @@ static const struct arg args[] = {
 	ARG_NUMBER('n', "ranks", "N", ranks, 1, HCOMM_MAX_RANKS, "Ranks (default: 4)"),
 	ARG_NUMBER('k', "nodes", "N", job.nodes, 1, HCOMM_MAX_RANKS,
 		   "Nodes, with equally many ranks except for the last (default: 1)"),
+	ARG_NUMBER(OPT_CPUS, "cpus", "N", job.cpus, 0, HCOMM_MAX_RANKS,
+		   "Processors that the ranks of one node share (default: 0, each has its own)"),
 	ARG_NUMBER(OPT_GROUPS, "groups", "N", job.groups, 1, HCOMM_MAX_RANKS,
 		   "Groups of nodes (default: 1)"),
 	ARG_MULTIPLE(OPT_CHUNK, "chunk", chunk, HCOMM_MIN_CHUNK_SIZE, HCOMM_MAX_CHUNK_SIZE,
@@ -252,6 +254,7 @@ static void make_nodes(struct job *job)
 	if (hcomm_shape_make(&job->planner.shape, n, node, group) ||
 	    hcomm_sched_topo_create(n, node, by_rank, &job->topo))
 		fatal("no memory");
+	job->planner.shape.cpus = job->nodes == 1 ? (uint32_t)job->cpus : 0;
 	job->args.topo = job->topo;
 	free(node);
 	free(group);

@@ -16,6 +16,7 @@
  * @topo: nodes
  * @nodes: how many
  * @groups: of nodes
+ * @cpus: that the ranks of one node share, 0: each has its own
  * @per_node: ranks of each
  * @fixed: algo, channels, grain or radix were given: no choice
  */
@@ -25,6 +26,7 @@ struct job {
 	struct hcomm_sched_topo *topo;
 	uint64_t nodes;
 	uint64_t groups;
+	uint64_t cpus;
 	uint64_t per_node;
 	bool fixed;
 };
