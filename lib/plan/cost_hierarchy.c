@@ -267,23 +267,26 @@ static double blocks(struct hcomm_cost *c)
 	struct levels l = levels_of(c, true);
 	struct hcomm_hop local = l.hop[HCOMM_LINK_LOCAL];
 	double time = reduce ? 0 : c->v / c->m->copy_rate, work, net = 0, far, chain = 0;
-	double copy = is_eager(c, c->v) ? c->v / c->m->copy_rate : 0;
+	double copy = is_eager(c, c->v) ? c->v / c->m->copy_rate : 0, near;
 	uint32_t i;
 
 	if (3 * c->n > HCOMM_MAX_STEPS)
 		return -1;
 	far = c->n / c->s->max_local - 1;
-	/* small ones come together */
-	work = (c->n - 1 - far) * (copy ? taken_in(c, local, c->v, reduce) + copy :
-				   cpu_busy(c, local, c->v, reduce));
+	/* the first one is a message, below; small ones come together */
+	near = c->s->max_local > 1 ? c->n - 2 - far : 0;
+	work = near * (copy ? taken_in(c, local, c->v, reduce) + copy :
+			      cpu_busy(c, local, c->v, reduce));
 	for (i = HCOMM_LINK_NODE; i < HCOMM_LINK_CLASSES; i++) {
 		if (l.size[i] < 2)
 			continue;
 		net += (l.size[i] - 1) * c->v * wire(c, l.hop[i]);
 		if (copy)
 			work += (l.size[i] - 1) * (taken_in(c, l.hop[i], c->v, reduce) + copy);
+		/* the first grant is given at once */
 		if (reduce && !copy)
-			chain += (l.size[i] - 1) * message(c, l.hop[i], c->v, true, false);
+			chain += message(c, l.hop[i], c->v, true, true) +
+				 (l.size[i] - 2) * message(c, l.hop[i], c->v, true, false);
 		else
 			time += message(c, l.hop[i], c->v, reduce, true);
 	}
