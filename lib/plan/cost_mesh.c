@@ -150,8 +150,9 @@ double hcomm_cost_star(struct hcomm_cost *c)
 	note_message(c, c->v);
 	net = away * c->v * wire(c, far);
 	if (out) {
+		/* a grant and a completion of each write, news of most others come together */
 		cpu = is_eager(c, c->v) ? (c->n - 2) * c->v / c->m->copy_rate :
-		      (c->n - 1) * hop_link(c, far)->overhead / 2;
+		      (near / 2 + away * 1.5) * hop_link(c, far)->overhead;
 		time = message(c, far, c->v, false, true) - c->v * wire(c, far) +
 		       hcomm_max(cpu, net) + ends(c, far, c->v);
 		if (is_eager(c, c->v))

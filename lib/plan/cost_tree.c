@@ -272,7 +272,7 @@ double hcomm_cost_knomial(struct hcomm_cost *c)
 	uint32_t radix = c->cand->radix ? c->cand->radix : 4, k = 0, i;
 	bool up = c->call->coll != HCOMM_COLL_BROADCAST;
 	bool down = c->call->coll != HCOMM_COLL_REDUCE;
-	double span = 1, levels = 0, time = 0, count, slice;
+	double span = 1, levels = 0, time = 0, below = 0, count, slice;
 	struct tree t;
 
 	if (c->call->coll == HCOMM_COLL_GATHER || c->call->coll == HCOMM_COLL_SCATTER)
@@ -293,6 +293,10 @@ double hcomm_cost_knomial(struct hcomm_cost *c)
 		if (down)
 			time += down_level(c, h, slice, kids) +
 				(kids - 1) * hop_link(c, h)->overhead / 2;
+		/* grants of all the root's children come together: those with subtrees wait */
+		if (down && span * radix >= c->n && !is_eager(c, slice))
+			time += below * slice;
+		below += kids * wire(c, h);
 		span *= radix;
 		while (k < c->s->levels && (double)(1u << k) < span)
 			k++;
