@@ -6,7 +6,7 @@
 ST	:= $(B)/selftests
 KSRC	?=
 
-CORE_SRC := $(addprefix kmod/core/,wire.c prog.c engine.c step.c link.c rx.c mem.c \
+CORE_SRC := $(addprefix kmod/core/,wire.c prog.c engine.c history.c step.c link.c rx.c mem.c \
 	reduce.c reduce_int.c reduce_fp.c reduce_scale.c reduce_avx2_int.c \
 	reduce_avx2_fp.c reduce_avx2_arith.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(ST)/obj/%.o)

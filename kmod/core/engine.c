@@ -105,13 +105,13 @@ int hcomm_engine_launch(struct hcomm_engine *e, struct hcomm_run *run,
 			u64 key, const struct hcomm_call *call)
 {
 	const struct hcomm_prog *prog = run->prog;
-	u32 i, h;
+	u32 i;
 
 	if (e->fault.error)
 		return -e->fault.error;
 	if (e->nruns >= e->par.max_runs)
 		return -EBUSY;
-	if (hcomm_engine_find_run(e, key))
+	if (hcomm_engine_find_run(e, key) || hcomm_history_find(e, key))
 		return -EEXIST;
 
 	run->engine = e;
@@ -124,9 +124,7 @@ int hcomm_engine_launch(struct hcomm_engine *e, struct hcomm_run *run,
 	list_add_tail(&run->node, &e->runs);
 	e->nruns++;
 
-	h = (u32)(e->launches++ % HCOMM_HISTORY);
-	e->history[h].run = key;
-	e->history[h].call = *call;
+	hcomm_history_add(e, key, call);
 
 	/* First: that a peer made another call says more than that it left since. */
 	hcomm_rx_recheck(e, run);

@@ -33,9 +33,11 @@
  * receives before the link is up never needs flow control.
  *
  * Why a mismatch can't hang.  The call travels with EAGER, REQ, GRANT and RTS.
- * Two ranks that both wait for the other send none of these; then a run that
- * makes no progress between two ticks TELLs its call on the links it waits for,
- * and the peer compares it with the run of that key that it has or had.
+ * What comes for a run that is over can't be for it.  Two ranks that both wait for
+ * the other send none of these; then a run that makes no progress between two ticks
+ * TELLs its call on the links it waits for, and the peer compares it with the run of
+ * that key that it has or had.  If that one is over the answer says so, and what the
+ * run waits for won't come.
  */
 #ifndef HCOMM_CORE_ENGINE_H
 #define HCOMM_CORE_ENGINE_H
@@ -82,8 +84,32 @@ static inline u32 hcomm_link_max_rx(const struct hcomm_engine_params *par)
 	return par->eager_slots + par->max_runs * (3 + 2 * par->window) + 8;
 }
 
-/* Runs whose call is remembered after they are over. */
+/* Runs whose call is remembered after they are over: fewer than a u8 can number. */
 #define HCOMM_HISTORY		64u
+
+/**
+ * struct hcomm_past - a launch of the past
+ * @run: its key
+ * @call: its fingerprint
+ * @next: number of the next one of its bucket, 0: none
+ */
+struct hcomm_past {
+	u64 run;
+	struct hcomm_call call;
+	u8 next;
+};
+
+/**
+ * struct hcomm_history - the last launches
+ * @past: ring of them, numbered from 1
+ * @bucket: the first one by key, 0: none
+ * @launches: how many there were
+ */
+struct hcomm_history {
+	struct hcomm_past past[HCOMM_HISTORY];
+	u8 bucket[HCOMM_HISTORY];
+	u64 launches;
+};
 
 /**
  * enum hcomm_step_event - what trace() tells
@@ -215,6 +241,7 @@ struct hcomm_elink {
 	bool tell_pending;
 	bool tell_out;		/* TELL without TOLD */
 	bool told_pending;
+	bool told_over;		/* the run that was TELLed is over here */
 	u64 tell_run;
 	struct hcomm_call tell_call;
 	u32 writes_active;
@@ -334,11 +361,7 @@ struct hcomm_engine {
 	struct list_head finished;
 	struct list_head links;
 	struct list_head pump;
-	struct {
-		u64 run;
-		struct hcomm_call call;
-	} history[HCOMM_HISTORY];
-	u64 launches;
+	struct hcomm_history history;
 	u32 narrivals;		/* in all links' lists */
 	u32 ticks;
 	u32 *stage_free;	/* stack of free staging slots */
@@ -456,8 +479,8 @@ void hcomm_run_free(struct hcomm_run *run);
  *
  * Allocates nothing.  Only queues: hcomm_engine_run() does the work.
  *
- * Return: 0, -EBUSY (max_runs in flight), -EEXIST (key in flight) or the
- * negative error of the engine's fault.
+ * Return: 0, -EBUSY (max_runs in flight), -EEXIST (a key in flight, or of one of the
+ * last launches) or the negative error of the engine's fault.
  */
 int hcomm_engine_launch(struct hcomm_engine *e, struct hcomm_run *run,
 			struct hcomm_elink **links, const struct hcomm_buf *slots,

@@ -67,6 +67,10 @@ static inline bool hcomm_step_spread(const struct hcomm_step_state *st)
 	return st->issued - st->done >= HCOMM_CHUNK_SPREAD;
 }
 
+/* history.c */
+void hcomm_history_add(struct hcomm_engine *e, u64 key, const struct hcomm_call *call);
+const struct hcomm_call *hcomm_history_find(struct hcomm_engine *e, u64 key);
+
 /* engine.c */
 struct hcomm_run *hcomm_engine_find_run(struct hcomm_engine *e, u64 key);
 void hcomm_engine_fault_here(struct hcomm_engine *e, u32 reason, int error, u32 rank,
@@ -81,6 +85,7 @@ void hcomm_step_ready(struct hcomm_run *run, u32 s);
 bool hcomm_step_chunk_open(const struct hcomm_run *run, u32 s, u32 chunk);
 void hcomm_step_chunk_done(struct hcomm_run *run, u32 s, u32 chunk);
 void hcomm_step_exec(struct hcomm_run *run);
+u32 hcomm_step_starved(const struct hcomm_run *run, u32 p);
 void hcomm_stage_put(struct hcomm_run *run, u32 slot);
 u32 hcomm_stage_get(struct hcomm_run *run);
 u32 hcomm_stage_skip(const struct hcomm_run *run, u32 s);

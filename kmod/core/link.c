@@ -135,6 +135,17 @@ static int send_abort(struct hcomm_elink *l)
 	return send_plain(l, msg);
 }
 
+static int send_told(struct hcomm_elink *l)
+{
+	struct hcomm_msg *msg = msg_new(l, HCOMM_MSG_TOLD);
+
+	if (l->told_over) {
+		msg->flags = HCOMM_MSG_F_OVER;
+		msg->addr = l->tx_count;
+	}
+	return send_plain(l, msg);
+}
+
 static int send_tell(struct hcomm_elink *l)
 {
 	struct hcomm_msg *msg = msg_new(l, HCOMM_MSG_TELL);
@@ -158,7 +169,7 @@ static int pump_control(struct hcomm_elink *l)
 	if (l->engine->fault.error)
 		return -ESHUTDOWN;
 	if (l->told_pending) {
-		err = send_type(l, HCOMM_MSG_TOLD);
+		err = send_told(l);
 		if (err)
 			return err;
 		l->told_pending = false;

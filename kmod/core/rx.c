@@ -141,6 +141,28 @@ void hcomm_rx_recheck(struct hcomm_engine *e, struct hcomm_run *run)
 	}
 }
 
+/*
+ * It is for a run that is over, so it was not part of that: the ranks made different
+ * calls, or had different programs for the same.
+ */
+static void fault_late(struct hcomm_elink *l, const struct hcomm_msg *msg,
+		       const struct hcomm_call *past)
+{
+	struct hcomm_fault f = {
+		.error = EBADMSG,
+		.reason = HCOMM_FAULT_PROTOCOL,
+		.rank = l->peer,
+		.reporter = l->engine->par.rank,
+		.step = HCOMM_NONE,
+		.run = msg->run,
+	};
+
+	if (calls_equal(past, &msg->call))
+		hcomm_engine_fault(l->engine, &f);
+	else
+		fault_mismatch(l, msg->run, past, &msg->call);
+}
+
 /* EAGER, REQ, RTS or GRANT: keep it; tell the run if it is here.  False: fault. */
 static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8 *payload,
 		    void *rx)
@@ -149,10 +171,16 @@ static bool rx_keep(struct hcomm_elink *l, const struct hcomm_msg *msg, const u8
 	struct hcomm_run *run = hcomm_engine_find_run(e, msg->run);
 	bool holds = msg->type == HCOMM_MSG_EAGER || msg->type == HCOMM_MSG_RTS;
 	u32 s = run ? run_step(l, run, msg) : HCOMM_NONE;
+	const struct hcomm_call *past;
 	struct hcomm_arrival *a;
 
 	if (run && s == HCOMM_NONE)
 		return false;
+	past = run ? NULL : hcomm_history_find(e, msg->run);
+	if (past) {
+		fault_late(l, msg, past);
+		return false;
+	}
 	if (msg->type == HCOMM_MSG_EAGER && (msg->flags & HCOMM_MSG_F_CTS)) {
 		u32 p = run ? hcomm_prog_find_peer(run->prog, l->peer) : HCOMM_NONE;
 
@@ -218,20 +246,36 @@ bad:
 static void rx_tell(struct hcomm_elink *l, const struct hcomm_msg *msg)
 {
 	struct hcomm_engine *e = l->engine;
-	u64 n = min_t(u64, e->launches, HCOMM_HISTORY);
-	u64 i;
+	const struct hcomm_call *call = hcomm_history_find(e, msg->run);
 
 	l->told_pending = true;
+	l->told_over = call && !hcomm_engine_find_run(e, msg->run);
 	hcomm_link_pump_later(l);
-	for (i = 0; i < n; i++) {
-		u32 h = (u32)((e->launches - 1 - i) % HCOMM_HISTORY);
+	if (call && !calls_equal(call, &msg->call))
+		fault_mismatch(l, msg->run, call, &msg->call);
+}
 
-		if (e->history[h].run != msg->run)
-			continue;
-		if (!calls_equal(&e->history[h].call, &msg->call))
-			fault_mismatch(l, msg->run, &e->history[h].call, &msg->call);
+/* What we waited for in a run that stands still won't come if that is over there. */
+static void rx_told(struct hcomm_elink *l, const struct hcomm_msg *msg)
+{
+	struct hcomm_engine *e = l->engine;
+	struct hcomm_run *run = hcomm_engine_find_run(e, l->tell_run);
+	u32 p = run ? hcomm_prog_find_peer(run->prog, l->peer) : HCOMM_NONE;
+	u32 s;
+
+	if (!l->tell_out) {
+		fault_protocol(l, NULL);
 		return;
 	}
+	l->tell_out = false;
+	if (!(msg->flags & HCOMM_MSG_F_OVER) || p == HCOMM_NONE)
+		return;
+	/* Some of what it sent before may be on its way: ask again later. */
+	if ((s64)(l->rx_count - msg->addr) < 0)
+		return;
+	s = hcomm_step_starved(run, p);
+	if (s != HCOMM_NONE)
+		hcomm_engine_fault_here(e, HCOMM_FAULT_PROTOCOL, EBADMSG, l->peer, run, s);
 }
 
 static void rx_abort(struct hcomm_elink *l, const struct hcomm_msg *msg)
@@ -317,7 +361,7 @@ void hcomm_engine_rx(struct hcomm_elink *l, const struct hcomm_msg *msg, const u
 		rx_tell(l, msg);
 		break;
 	case HCOMM_MSG_TOLD:
-		l->tell_out = false;
+		rx_told(l, msg);
 		break;
 	case HCOMM_MSG_ABORT:
 		rx_abort(l, msg);

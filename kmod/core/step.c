@@ -248,6 +248,42 @@ static void consume(struct hcomm_elink *l, struct hcomm_run *run, u32 s,
 	hcomm_account(run->engine, t.reduce ? HCOMM_WORK_REDUCE : HCOMM_WORK_COPY, m->len);
 }
 
+static bool announced(const struct hcomm_elink *l, const struct hcomm_run *run, u32 s)
+{
+	u32 msg = hcomm_run_step(run, s)->msg;
+	const struct hcomm_arrival *a;
+
+	list_for_each_entry(a, &l->arrivals, node)
+		if (a->msg.run == run->key && a->msg.msg == msg &&
+		    (a->msg.type == HCOMM_MSG_EAGER || a->msg.type == HCOMM_MSG_RTS))
+			return true;
+	return false;
+}
+
+/*
+ * The peer is done with this run, and all that it sent is here: a step that still has
+ * to send something to it or to get something from it, HCOMM_NONE: there is none.
+ */
+u32 hcomm_step_starved(const struct hcomm_run *run, u32 p)
+{
+	const struct hcomm_prog_peer *pp = &run->prog->peers[p];
+	const struct hcomm_prog *prog = run->prog;
+	u32 i, s;
+
+	for (i = run->peers[p].send_next; i < pp->send_count; i++) {
+		s = prog->sends[pp->send_first + i];
+		if (run->st[s].issued < prog->aux[s].nchunks)
+			return s;
+	}
+	for (i = 0; i < pp->recv_count; i++) {
+		s = prog->recvs[pp->recv_first + i];
+		if (run->st[s].done < prog->aux[s].nchunks &&
+		    !announced(run->peers[p].link, run, s))
+			return s;
+	}
+	return HCOMM_NONE;
+}
+
 static struct hcomm_arrival *find_arrival(struct hcomm_elink *l, const struct hcomm_run *run,
 					  u32 s)
 {

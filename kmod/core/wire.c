@@ -155,7 +155,8 @@ int hcomm_wire_decode(struct hcomm_msg *msg, const u8 *buf, u32 len,
 		/* RTS and FIN never cross a network. */
 		return -EBADMSG;
 	}
-	if (msg->flags & ~(msg->type == HCOMM_MSG_EAGER ? HCOMM_MSG_F_CTS : 0u))
+	if (msg->flags & ~(msg->type == HCOMM_MSG_EAGER ? HCOMM_MSG_F_CTS :
+			   msg->type == HCOMM_MSG_TOLD ? HCOMM_MSG_F_OVER : 0u))
 		return -EBADMSG;
 	if (len - HCOMM_WIRE_HDR_SIZE != want)
 		return -EBADMSG;

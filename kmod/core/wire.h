@@ -21,7 +21,7 @@
  * @HCOMM_MSG_FIN: the chunk of an RTS was read
  * @HCOMM_MSG_CREDIT: nothing but credits
  * @HCOMM_MSG_TELL: the sender waits in this run; its call is this
- * @HCOMM_MSG_TOLD: a TELL was seen
+ * @HCOMM_MSG_TOLD: a TELL was seen; with HCOMM_MSG_F_OVER its run is over there
  * @HCOMM_MSG_ABORT: the communicator is dead; fault says why
  * @HCOMM_MSG_BYE: the sender leaves; it needs nothing more from this link
  * @HCOMM_MSG_BYE_ACK: everything before the BYE was seen
@@ -45,6 +45,8 @@ enum hcomm_msg_type {
 
 /* On EAGER: sent under a CTS, not under a credit. */
 #define HCOMM_MSG_F_CTS		BIT(0)
+/* On TOLD: all that this rank does in the run is done. */
+#define HCOMM_MSG_F_OVER	BIT(1)
 
 /**
  * struct hcomm_msg - one message
@@ -56,7 +58,8 @@ enum hcomm_msg_type {
  * @chunk: chunk index
  * @len: bytes of the message or chunk
  * @call: fingerprint (EAGER, REQ, GRANT, RTS, TELL)
- * @addr: GRANT: address; BYE: number of messages sent before it
+ * @addr: GRANT: address; BYE, and TOLD with HCOMM_MSG_F_OVER: number of messages sent
+ *	before it
  * @rkey: GRANT: key of @addr
  * @imm: GRANT: what to notify
  * @src: RTS: where to read; only on links within one kernel, never encoded.

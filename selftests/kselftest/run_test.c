@@ -346,6 +346,62 @@ TEST_F(run, abort)
 	EXPECT_EQ(1u, cqe.fault_rank);
 }
 
+/*
+ * One rank does nothing in a run, and is done with it; the other one has a step with
+ * it, which can't come to an end.  Neither may stand still.
+ */
+static void unequal(struct __test_metadata *_metadata, struct rank *r, uint32_t *mem,
+		    struct hcomm_step step, uint32_t step_of, int step_status)
+{
+	struct hcomm_step nop = { .op = HCOMM_STEP_NOP };
+	struct hcomm_fault fault;
+	struct hcomm_slot s[2];
+	struct hcomm_cqe cqe;
+	uint32_t prog;
+
+	/* so that there is a link */
+	load_exchange(_metadata, &r[0], 64);
+	load_exchange(_metadata, &r[1], 64);
+	slots_of(s, mem[0]);
+	prog = load(_metadata, &r[0], &nop, 1);
+	ASSERT_EQ(0, launch(r[0].fd, prog, s, 2, 7, 0, 0));
+	EXPECT_EQ(0, wait_status(&r[0], &cqe));
+	/* a key is for one run */
+	EXPECT_EQ(-EEXIST, launch(r[0].fd, prog, s, 2, 7, 0, 0));
+	slots_of(s, mem[1]);
+	prog = load(_metadata, &r[1], &step, 1);
+	ASSERT_EQ(0, launch(r[1].fd, prog, s, 2, 7, 0, 0));
+	EXPECT_EQ(step_status, wait_status(&r[1], &cqe));
+	for (int i = 0; i < 100 && !query_fault(r[1].fd, r[1].comm, &fault) && !fault.error; i++)
+		usleep(10000);
+	EXPECT_EQ((uint32_t)HCOMM_FAULT_PROTOCOL, fault.reason);
+	EXPECT_EQ(1 - fault.reporter, fault.rank);
+	EXPECT_EQ(step_of, fault.reporter);
+	EXPECT_EQ(7u, fault.run);
+}
+
+TEST_F(run, message_for_a_run_that_is_over)
+{
+	struct hcomm_step send = { .op = HCOMM_STEP_SEND, .peer = 0, .len = 64 };
+
+	/* what is small is sent and done */
+	unequal(_metadata, self->r, self->mem, send, 0, 0);
+}
+
+TEST_F(run, large_message_for_a_run_that_is_over)
+{
+	struct hcomm_step send = { .op = HCOMM_STEP_SEND, .peer = 0, .len = LEN };
+
+	unequal(_metadata, self->r, self->mem, send, 0, -EBADMSG);
+}
+
+TEST_F(run, waits_for_a_run_that_is_over)
+{
+	struct hcomm_step recv = { .op = HCOMM_STEP_RECV, .peer = 0, .len = 64 };
+
+	unequal(_metadata, self->r, self->mem, recv, 1, -EBADMSG);
+}
+
 /* Calls that differ: both ranks are told both calls. */
 TEST_F(run, mismatch)
 {

@@ -634,12 +634,12 @@ struct hcomm_slot {
  *
  * Errors: ENXIO (no completion ring yet), EBUSY (all runs of the program or
  * the communicator are in flight, or its ring is full of unread completions),
- * EEXIST (the run key is in flight), EAGAIN (a signal arrived before the run
- * began: call again), EINTR (a signal ended the wait of HCOMM_LAUNCH_WAIT; the
- * run is in flight), EINVAL (nslots differs), EOPNOTSUPP (queue_id), ETIMEDOUT
- * (a link did not come up in time), ERANGE (a slot is too small or outside its
- * memory), EACCES (a written slot is bound to read-only memory), or the fault
- * of the communicator (query it).
+ * EEXIST (the run key is in flight, or was that of one of the last launches),
+ * EAGAIN (a signal arrived before the run began: call again), EINTR (a signal
+ * ended the wait of HCOMM_LAUNCH_WAIT; the run is in flight), EINVAL (nslots
+ * differs), EOPNOTSUPP (queue_id), ETIMEDOUT (a link did not come up in time),
+ * ERANGE (a slot is too small or outside its memory), EACCES (a written slot is
+ * bound to read-only memory), or the fault of the communicator (query it).
  */
 struct hcomm_launch {
 	__u32	size;
