@@ -227,6 +227,8 @@ static void comm_end(struct hcomm_comm *comm)
 			t->comm_exit(comm);
 	}
 	cancel_work_sync(&comm->work);
+	/* Who ran the engine last may have found a fault. */
+	flush_work(&comm->fault_work);
 	hcomm_sysfs_remove(&comm->dev);
 	hcomm_table_bury(comm);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What comm.c, link.c, prog.c, launch.c, wait.c and sysfs.c share.
+ * What comm.c, run.c, push.c, link.c, prog.c, launch.c, wait.c and sysfs.c share.
  */
 #ifndef HCOMM_COMM_PRIV_H
 #define HCOMM_COMM_PRIV_H
@@ -61,10 +61,14 @@ bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm);
 /* The same; peers to push are added to @push. */
 bool hcomm_comm_run_push(struct hcomm_comm *comm, u32 budget, bool arm,
 			 struct list_head *push);
+/* The same, with @arm, unless somebody has the lock: then true, too. */
+bool hcomm_comm_try_run(struct hcomm_comm *comm, u32 budget, struct list_head *push);
 /* The same, with comm->lock held and kept. */
 bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm);
 /* Somebody must look at the communicator: the waiter, or the worker. */
 void hcomm_comm_dispatch(struct hcomm_comm *comm);
+/* The waiter must look at it; false: there is none who would. */
+bool hcomm_comm_tell_waiter(struct hcomm_comm *comm);
 /* comm->lock around calls into core; unlock reports the runs that ended. */
 void hcomm_comm_lock(struct hcomm_comm *comm);
 void hcomm_comm_unlock(struct hcomm_comm *comm);
@@ -86,10 +90,10 @@ bool hcomm_push_wants(struct hcomm_comm *comm);
  */
 void hcomm_push_add(struct list_head *push, struct hcomm_comm *comm);
 /**
- * hcomm_push_next - run the next engine of the list for a round
+ * hcomm_push_next - run the next engine of the list, for a short time
  * @push: list
  *
- * No lock held.
+ * What it does not come to is left to whom it belongs.  No lock held.
  *
  * Return: false if there was none.
  */

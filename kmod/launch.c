@@ -287,14 +287,16 @@ static int launches_over(void *arg)
 	return over;
 }
 
-/* What is still in flight is not waited for any more. */
+/* What is still in flight is not waited for any more: somebody else must run it. */
 static void launch_wait_end(struct launch_wait *lw)
 {
 	struct hcomm_launch_ctx *lc, *next;
 
 	spin_lock(&lw->ring->lock);
-	list_for_each_entry_safe(lc, next, &lw->launches, waited)
+	list_for_each_entry_safe(lc, next, &lw->launches, waited) {
 		list_del_init(&lc->waited);
+		hcomm_comm_dispatch(lc->po->comm);
+	}
 	spin_unlock(&lw->ring->lock);
 }
 

@@ -12,9 +12,20 @@
  * A communicator is in one list at most: who sets comm->pushed adds it, with a
  * reference, and clears that before it runs the engine.  Whatever comes in between
  * is seen by that run, as the thread announces itself (comm->runners) after it.
- * Its own waiter may run it at any time, too.
+ * Its own waiter may run it at any time, too; nobody waits for who has the lock.
+ *
+ * A thread with work of its own pushes nobody, and what a short time is not enough
+ * for goes back: to the waiter, which is told, or the worker.
  */
+#include <linux/ktime.h>
+
 #include "comm_priv.h"
+
+/*
+ * For so long one thread works for another process at once.  What takes longer is
+ * for the process itself, on its own CPU and account.
+ */
+#define PUSH_NS		(100 * NSEC_PER_USEC)
 
 bool hcomm_push_wants(struct hcomm_comm *comm)
 {
@@ -44,17 +55,32 @@ static struct hcomm_comm *push_take(struct list_head *push)
 	return comm;
 }
 
+/* The rest is for its own waiter, or the worker. */
+static void push_give_back(struct hcomm_comm *comm)
+{
+	if (hcomm_comm_tell_waiter(comm))
+		return;
+	hcomm_comm_lock(comm);
+	/* Nobody waits for its work any more once it is dead. */
+	if (!comm->dead)
+		hcomm_comm_dispatch(comm);
+	hcomm_comm_unlock(comm);
+}
+
 bool hcomm_push_next(struct list_head *push)
 {
 	struct hcomm_comm *comm = push_take(push);
+	u64 end = ktime_get_ns() + PUSH_NS;
+	bool more;
 
 	if (!comm)
 		return false;
-	if (hcomm_comm_run_push(comm, HCOMM_ROUND_BUDGET, true, push)) {
-		atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
-		hcomm_push_add(push, comm);
-	}
+	do {
+		more = hcomm_comm_try_run(comm, HCOMM_WORKER_BUDGET, push);
+	} while (more && !mutex_is_locked(&comm->lock) && ktime_get_ns() < end);
 	atomic64_inc(&comm->pushes);
+	if (more)
+		push_give_back(comm);
 	hcomm_comm_put(comm);
 	return true;
 }
@@ -64,11 +90,7 @@ void hcomm_push_leave(struct list_head *push)
 	struct hcomm_comm *comm;
 
 	while ((comm = push_take(push))) {
-		hcomm_comm_lock(comm);
-		/* Its work is not waited for any more once it is dead. */
-		if (!comm->dead)
-			hcomm_comm_dispatch(comm);
-		hcomm_comm_unlock(comm);
+		push_give_back(comm);
 		hcomm_comm_put(comm);
 	}
 }

@@ -5,10 +5,11 @@
  * comm->kicks is KICKS_NOW while something arrived that nobody has looked at.  Who
  * sets it to that must find somebody to look: a thread that is inside
  * hcomm_comm_run() (comm->runners; it looks again when it leaves), the waiter
- * of the context (spinning: it comes round; sleeping: it is woken), or the
- * worker.  Every party announces itself before it checks for kicks, and the
- * kicker sets kicks before it checks for parties: full barriers on both sides,
- * so one of the two sees the other.
+ * of the context (spinning: it comes round; sleeping: it is woken; it gave its
+ * CPU to others: who kicks may run the engine itself, see push.c), or the worker.
+ * Every party announces itself before it checks for kicks, and the kicker sets
+ * kicks before it checks for parties: full barriers on both sides, so one of the
+ * two sees the other.
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -16,33 +17,40 @@
 #include "comm_priv.h"
 #include "trace.h"
 
-void hcomm_comm_dispatch(struct hcomm_comm *comm)
+bool hcomm_comm_tell_waiter(struct hcomm_comm *comm)
 {
 	struct hcomm_ctx *ctx = comm->ctx;
 
 	atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
+	/* A waiter that takes kicked back sees kicks. */
+	smp_mb();
 	atomic_set(&ctx->kicked, 1);
 	/* Pairs with the barrier of a waiter that changes its state. */
 	smp_mb();
-	if (READ_ONCE(comm->unlisted)) {
-		/* The waiter does not see it any more. */
-		queue_work(hcomm_wq, &comm->work);
-		return;
-	}
+	if (READ_ONCE(comm->unlisted))
+		return false;
 	switch (atomic_read(&ctx->waiter)) {
 	case HCOMM_WAITER_SPIN:
-		break;
+		return true;
 	case HCOMM_WAITER_SLEEP:
 	case HCOMM_WAITER_YIELD:
 		wake_up_all(&ctx->waiter_wq);
-		break;
+		return true;
 	default:
-		queue_work(hcomm_wq, &comm->work);
+		return false;
 	}
+}
+
+void hcomm_comm_dispatch(struct hcomm_comm *comm)
+{
+	if (!hcomm_comm_tell_waiter(comm))
+		queue_work(hcomm_wq, &comm->work);
 }
 
 void hcomm_comm_nudge(struct hcomm_comm *comm)
 {
+	/* Who takes it back sees what there is. */
+	smp_mb();
 	atomic_set(&comm->ctx->kicked, 1);
 }
 
@@ -141,6 +149,20 @@ bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm)
 	return more;
 }
 
+/* With the lock, and as one of the runners; both are given up. */
+static bool comm_run(struct hcomm_comm *comm, u32 budget, bool arm, struct list_head *push)
+{
+	bool more;
+
+	comm->push = push;
+	more = hcomm_comm_run_locked(comm, budget, arm);
+	comm->push = NULL;
+	hcomm_comm_unlock(comm);
+	/* Fully ordered: a kick before it is seen below, one after it sees us gone. */
+	atomic_dec_return(&comm->runners);
+	return more || atomic_read(&comm->kicks) == HCOMM_KICKS_NOW;
+}
+
 bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm)
 {
 	return hcomm_comm_run_push(comm, budget, arm, NULL);
@@ -149,17 +171,18 @@ bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm)
 bool hcomm_comm_run_push(struct hcomm_comm *comm, u32 budget, bool arm,
 			 struct list_head *push)
 {
-	bool more;
-
 	atomic_inc(&comm->runners);
 	hcomm_comm_lock(comm);
-	comm->push = push;
-	more = hcomm_comm_run_locked(comm, budget, arm);
-	comm->push = NULL;
-	hcomm_comm_unlock(comm);
-	/* Fully ordered: a kick before it is seen below, one after it sees us gone. */
+	return comm_run(comm, budget, arm, push);
+}
+
+bool hcomm_comm_try_run(struct hcomm_comm *comm, u32 budget, struct list_head *push)
+{
+	atomic_inc(&comm->runners);
+	if (mutex_trylock(&comm->lock))
+		return comm_run(comm, budget, true, push);
 	atomic_dec_return(&comm->runners);
-	return more || atomic_read(&comm->kicks) == HCOMM_KICKS_NOW;
+	return true;
 }
 
 void hcomm_comm_work(struct work_struct *work)

@@ -28,10 +28,10 @@ static bool comm_polls(struct hcomm_comm *comm)
 }
 
 /**
- * enum round - which engines are run
+ * enum round - which engines are run, beside those that were kicked
  * @ROUND_RUNS: that have runs, of which some may be new
- * @ROUND_NEWS: for which something may have come
- * @ROUND_ARM: that are not armed; then they are
+ * @ROUND_NEWS: that have runs and must be asked whether something came
+ * @ROUND_ARM: that must be asked; after that what comes for them kicks
  */
 enum round {
 	ROUND_RUNS,
@@ -39,6 +39,7 @@ enum round {
 	ROUND_ARM,
 };
 
+/* Is there no need to run it in this round? */
 static bool comm_rests(struct hcomm_comm *comm, enum round round)
 {
 	if (atomic_read(&comm->kicks))
@@ -81,17 +82,20 @@ struct found {
 	bool polls;
 };
 
-static void comm_round(struct hcomm_comm *comm, enum round round, struct list_head *push,
+/* Run an engine; true if something moved. */
+static bool comm_round(struct hcomm_comm *comm, enum round round, struct list_head *push,
 		       struct found *found)
 {
 	u64 before = READ_ONCE(comm->progress);
+	bool moved;
 
 	if (hcomm_comm_run_push(comm, HCOMM_ROUND_BUDGET, round == ROUND_ARM, push)) {
 		found->more = true;
 		atomic_set(&comm->kicks, HCOMM_KICKS_NOW);
 	}
-	if (READ_ONCE(comm->progress) != before)
-		found->progress = true;
+	moved = READ_ONCE(comm->progress) != before;
+	found->progress |= moved;
+	return moved;
 }
 
 /* One round of all engines; peers to push are added to @push. */
@@ -100,12 +104,12 @@ static struct found ctx_round(struct hcomm_ctx *ctx, enum round round,
 {
 	struct found found = {};
 	struct hcomm_comm *comm;
+	bool moved;
 
 	mutex_lock(&ctx->comms_lock);
 	list_for_each_entry(comm, &ctx->comms, ctx_node) {
-		if (!comm_rests(comm, round))
-			comm_round(comm, round, push, &found);
-		else if (round != ROUND_ARM && comm_help(comm))
+		moved = !comm_rests(comm, round) && comm_round(comm, round, push, &found);
+		if (!moved && round != ROUND_ARM && comm_help(comm))
 			found.progress = true;
 		if (READ_ONCE(comm->engine.nruns) && comm_polls(comm))
 			found.polls = true;
@@ -169,8 +173,10 @@ static void spin_round(struct hcomm_ctx *ctx, struct spin *spin, enum round roun
 	/* What is kicked from here on sets kicked again. */
 	smp_mb();
 	spin->found = ctx_round(ctx, round, &spin->push);
-	/* Peers last: they wait for what is here, too. */
-	if (!spin->found.more && hcomm_push_next(&spin->push))
+	/* Peers do not wait for what there is to be done here. */
+	if (spin->found.more)
+		hcomm_push_leave(&spin->push);
+	else if (hcomm_push_next(&spin->push))
 		spin->found.progress = true;
 }
 
@@ -179,7 +185,14 @@ static u64 spin_end(u64 now)
 	return now + (u64)READ_ONCE(hcomm_spin_us) * NSEC_PER_USEC;
 }
 
-/* True if it is time to sleep. */
+/* Would those who want the CPU get it from yield()? */
+static bool fair_task(void)
+{
+	return current->policy == SCHED_NORMAL || current->policy == SCHED_BATCH ||
+	       current->policy == SCHED_IDLE;
+}
+
+/* True if it is time to sleep; if it is not, others may want the CPU: spin->shares. */
 static bool spin_over(struct hcomm_ctx *ctx, struct spin *spin, u64 now)
 {
 	if (spin->found.progress)
@@ -188,7 +201,8 @@ static bool spin_over(struct hcomm_ctx *ctx, struct spin *spin, u64 now)
 		return false;
 	/* Who shares its CPU may keep from it the very rank that it waits for. */
 	spin->shares = need_resched() || !single_task_running();
-	return now >= spin->end || (spin->shares && now < ctx->no_yield);
+	return now >= spin->end ||
+	       (spin->shares && (now < ctx->no_yield || !fair_task()));
 }
 
 /* For how long a waiter does not yield again to who kept the CPU for long. */
@@ -196,9 +210,9 @@ static bool spin_over(struct hcomm_ctx *ctx, struct spin *spin, u64 now)
 
 /*
  * Let others have the CPU and stay runnable.  With more ranks than CPUs that is what
- * ranks wait for, and to sleep and be woken takes longer.  A waiter yields instead of
- * spinning, so for no longer than it may spin.  Who keeps the CPU for longer than that
- * computes and does not wait as we do: it is better then to sleep and be woken.
+ * ranks wait for, and to sleep and be woken takes longer.  A waiter yields while it may
+ * spin.  Who keeps the CPU for longer than that computes and does not wait as we do:
+ * it is better then to sleep and be woken.
  */
 static void ctx_yield(struct hcomm_ctx *ctx, u64 now)
 {
@@ -279,6 +293,9 @@ static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *a
 		ret = ctx_spin(ctx, done, arg, end, &shares);
 		if (!ret && signal_pending(current))
 			ret = -ERESTARTSYS;
+		/* Also if there is more to be done: that is for the worker then. */
+		if (!ret && ktime_get_ns() >= end)
+			ret = done(arg) ?: -ETIMEDOUT;
 		if (ret)
 			break;
 		atomic_set(&ctx->kicked, 0);
@@ -289,6 +306,9 @@ static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *a
 		if (!ctx_round(ctx, ROUND_ARM, NULL).more)
 			ret = ctx_sleep(ctx, done, arg, end);
 		atomic_set(&ctx->waiter, HCOMM_WAITER_SPIN);
+		/* It may have come just then. */
+		if (ret == -ETIMEDOUT)
+			ret = done(arg) ?: ret;
 		if (ret)
 			break;
 	}

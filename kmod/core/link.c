@@ -155,8 +155,8 @@ static int send_tell(struct hcomm_elink *l)
 	return send_plain(l, msg);
 }
 
-/* ABORT, answers and credits.  0 when nothing of it is left. */
-static int pump_control(struct hcomm_elink *l)
+/* After a fault nothing but ABORT. */
+static int pump_abort(struct hcomm_elink *l)
 {
 	int err;
 
@@ -166,8 +166,17 @@ static int pump_control(struct hcomm_elink *l)
 			return err;
 		l->abort_pending = false;
 	}
-	if (l->engine->fault.error)
-		return -ESHUTDOWN;
+	return l->engine->fault.error ? -ESHUTDOWN : 0;
+}
+
+/*
+ * What no run needs.  After all that runs need: on a link with little room two ranks
+ * could tell one another for ever that they wait.
+ */
+static int pump_control(struct hcomm_elink *l)
+{
+	int err;
+
 	if (l->told_pending) {
 		err = send_told(l);
 		if (err)
@@ -547,7 +556,7 @@ void hcomm_link_pump(struct hcomm_elink *l)
 {
 	struct hcomm_run *run, *next;
 
-	if (!l->up || l->tx_blocked || pump_control(l) || pump_answers(l))
+	if (!l->up || l->tx_blocked || pump_abort(l) || pump_answers(l))
 		return;
 	list_for_each_entry_safe(run, next, &l->engine->runs, node) {
 		u32 p = hcomm_prog_find_peer(run->prog, l->peer);
@@ -564,5 +573,6 @@ void hcomm_link_pump(struct hcomm_elink *l)
 		if (err && err != -EBUSY)
 			return;
 	}
-	pump_bye(l);
+	if (!pump_control(l))
+		pump_bye(l);
 }

@@ -410,7 +410,7 @@ TEST_F_TIMEOUT(fetch, launches_change, 120)
 	for (int i = 0; i < 4; i++)
 		good.la[i] = (struct hcomm_launch){
 			.size = sizeof(good.la[i]), .prog_id = s->prog, .nslots = 2,
-			.slots = (uintptr_t)area->slots, .run = 1ull << 33 | i,
+			.slots = (uintptr_t)area->slots,
 		};
 	evil = good;
 	evil.slots[0].offset = LEN / 2;
@@ -422,7 +422,6 @@ TEST_F_TIMEOUT(fetch, launches_change, 120)
 		evil.la[i].prog_id = s->comm;
 		evil.la[i].nslots = 0x10000;
 		evil.la[i].flags = HCOMM_LAUNCH_WAIT;
-		evil.la[i].run = 1ull << 34 | i;
 		evil.la[i].slots = 0xffff888000000000;
 		evil.la[i].timeout_ms = 3600000;
 	}
@@ -431,8 +430,11 @@ TEST_F_TIMEOUT(fetch, launches_change, 120)
 	for (uint32_t i = 0; i < 3000 || !done; i++) {
 		/* Half of it unharmed, or nothing would be launched. */
 		memcpy(area, &good, sizeof(good));
-		for (int k = 0; k < 4; k++)
+		for (int k = 0; k < 4; k++) {
 			good.la[k].call.hash = i;
+			good.la[k].run = 1ull << 33 | i * 4 | k;
+			evil.la[k].run = 1ull << 34 | i * 4 | k;
+		}
 		lb.flags = i % 2 ? HCOMM_LAUNCH_WAIT : 0;
 		lb.count = 1 + i % 4;
 		ret = call(s->fd, HCOMM_LAUNCH_BATCH, &lb);

@@ -132,6 +132,7 @@ static void fuzz_load(struct fuzz_thread *t, void *buf)
 
 static void fuzz_launch(struct fuzz_thread *t, void *buf)
 {
+	static uint64_t keys;
 	struct hcomm_launch *a = buf;
 	struct rng *g = &t->g;
 	struct hcomm_slot *slots = (void *)(t->f->arena + 65536 + below(g, 8) * 4096);
@@ -146,7 +147,8 @@ static void fuzz_launch(struct fuzz_thread *t, void *buf)
 	a->slots = one_in(g, 16) ? fuzz_pointer(t) : (uintptr_t)slots;
 	a->nslots = one_in(g, 16) ? edge(g) : NSLOTS;
 	a->flags = one_in(g, 8) ? edge(g) : below(g, 2);
-	a->run = below(g, 8);
+	/* often that of another thread, now and then one that was used */
+	a->run = __atomic_add_fetch(&keys, 1, __ATOMIC_RELAXED) / 8 + below(g, 4);
 	a->call.coll = below(g, 40) ? 1 : 2;
 	a->timeout_ms = 1 + below(g, 50);
 	a->queue_id = one_in(g, 32);

@@ -308,6 +308,30 @@ static int wait_status(struct rank *r, struct hcomm_cqe *cqe)
 	return ring_next(r->ring, cqe) ? cqe->status : -ENOMSG;
 }
 
+/* A limited wait ends at its limit, though there is more to be done at once. */
+TEST_F(run, limit_while_there_is_work)
+{
+	static struct hcomm_step steps[300];
+	struct hcomm_comm_query query = {
+		.size = sizeof(query), .comm_id = self->r[0].comm,
+	};
+	struct hcomm_slot s[2];
+	struct hcomm_cqe cqe;
+	uint32_t prog;
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		steps[i] = (struct hcomm_step){
+			.op = HCOMM_STEP_COPY, .dst_slot = 1, .len = LEN,
+		};
+	prog = load(_metadata, &self->r[0], steps, ARRAY_LEN(steps));
+	slots_of(s, self->mem[0]);
+	ASSERT_EQ(0, launch(self->r[0].fd, prog, s, 2, 1, 0, 0));
+	EXPECT_EQ(-ETIMEDOUT, ring_wait(self->r[0].fd, 1, SEC / 1000));
+	ASSERT_EQ(0, call(self->r[0].fd, HCOMM_COMM_QUERY, &query));
+	EXPECT_EQ(1u, query.out_active_runs);
+	EXPECT_EQ(0, wait_status(&self->r[0], &cqe));
+}
+
 TEST_F(run, timeout)
 {
 	uint32_t prog = load_exchange(_metadata, &self->r[0], LEN);

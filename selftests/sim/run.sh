@@ -59,6 +59,7 @@ add scalar --random --scalar --seeds 1..100
 # were broken (each was seen to fail without it).
 add seed-req-overtakes-eager --random --seeds 1..1
 add seed-link-without-room --random --seeds 5..5
+add seed-little-room --colls --seed 33568514011337
 add seed-told-after-bye --random --seeds 169..169
 add seed-bye-ack-with-writes --random --seeds 169..169
 add seed-staging-in-step-order --random --seeds 103..103
