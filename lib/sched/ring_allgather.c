@@ -3,7 +3,8 @@
  * Ring AllGather: the second half of the ring AllReduce (see ring_allreduce.c).
  * In round s rank r sends block r - s, which it has from round s - 1, and
  * receives block r - s - 1.  The own block is sent from the input, and its copy
- * to the output follows that SEND, so it holds nothing up.
+ * to the output follows that SEND, so it holds nothing up.  Of two ranks nobody
+ * waits for what comes to be handed on: they copy while they wait for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ void hcomm_build_ring_allgather(struct hcomm_plan *plan,
 			}
 			if (len && !s && !args->in_place) {
 				hcomm_plan_copy(plan, hcomm_output(off), own, len);
-				hcomm_plan_stream(plan, sent);
+				if (n > 2)
+					hcomm_plan_stream(plan, sent);
 			}
 			len = piece(args, hcomm_ring_sub(r, s + 1, n), c, &off, &within);
 			if (len)
