@@ -152,9 +152,10 @@ struct hcomm_engine_ops {
 /**
  * struct hcomm_link_ops - what a transport does for the engine
  * @send: send a message, which is valid only until it returns.  EAGER: payload is
- *	copied out of @payload[msg->len] before it returns.  RTS: takes a reference to msg->src.mem that lasts
- *	until the peer's engine releases the message.  0, -EAGAIN (no room: the
- *	transport calls hcomm_engine_tx_space() later) or an error (fault).
+ *	copied out of @payload[msg->len] before it returns.  RTS: takes a reference
+ *	to msg->src.mem that lasts until the peer's engine releases the message.
+ *	0, -EAGAIN (no room: the transport calls hcomm_engine_tx_space() later) or
+ *	an error (fault).
  * @write: write src[len] to addr/rkey at the peer, then notify @imm there.
  *	When src may be overwritten: hcomm_engine_write_done(@cookie).  0,
  *	-EAGAIN or an error, as @send.  NULL on links with direct access.
