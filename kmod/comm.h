@@ -12,7 +12,7 @@
  * Who runs the engine.  The launching ioctl first, then a waiter, else the
  * worker.  hcomm_comm_kick() wakes a sleeping waiter of the context if there is
  * one and queues the worker otherwise; whoever leaves with work undone queues
- * the worker.  For a rank of this kernel that gave its CPU to others a peer that
+ * the worker.  For a rank of this kernel that yields its CPU to others a peer that
  * waits runs the engine (push.c).
  *
  * End.  shutdown: BYE when the process closes in good order and no run is in

@@ -80,7 +80,7 @@ void hcomm_comm_tick(struct work_struct *work);
  * hcomm_push_wants - may a peer run the engine?
  * @comm: communicator
  *
- * Return: true if its waiter gave its CPU to others.
+ * Return: true if its waiter yields its CPU, and goes on by itself.
  */
 bool hcomm_push_wants(struct hcomm_comm *comm);
 /**

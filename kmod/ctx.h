@@ -10,9 +10,9 @@
  * The waiter.  At most one thread of a context waits in the kernel and runs the
  * engines of all its communicators meanwhile.  While @waiter is SPIN it will
  * look at them soon, while it is SLEEP it has to be woken, while it is NONE the
- * workers do the work.  It is YIELD while it lets others have its CPU, asleep or
- * not: a peer that has one may run the engine instead (push.c).  @kicked tells that
- * some communicator has news.
+ * workers do the work.  It is YIELD while it lets others have its CPU, but is about
+ * to go on: a peer that has one may run the engine meanwhile (push.c).  @kicked tells
+ * that some communicator has news, or that there is something to help with.
  */
 #ifndef HCOMM_CTX_H
 #define HCOMM_CTX_H

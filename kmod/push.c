@@ -6,8 +6,9 @@
  * run for each message that it only passes on costs a switch to its process and one
  * back.  But an engine needs nothing of its process: memory is pinned.  So
  * who waits and has a CPU runs it: a thread that runs engines has a list, and what
- * they send to a rank that gave its CPU away adds it there instead of waking it.
- * It is woken when its run is over, if it sleeps.
+ * they send to a rank that yields its CPU adds it there.  That one goes on by itself
+ * when its turn comes, so it does not depend on who has it in a list; one that sleeps
+ * is woken as ever.
  *
  * A communicator is in one list at most: who sets comm->pushed adds it, with a
  * reference, and clears that before it runs the engine.  Whatever comes in between

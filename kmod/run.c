@@ -5,8 +5,9 @@
  * comm->kicks is KICKS_NOW while something arrived that nobody has looked at.  Who
  * sets it to that must find somebody to look: a thread that is inside
  * hcomm_comm_run() (comm->runners; it looks again when it leaves), the waiter
- * of the context (spinning: it comes round; sleeping: it is woken; it gave its
- * CPU to others: who kicks may run the engine itself, see push.c), or the worker.
+ * of the context (spinning: it comes round; sleeping: it is woken; yielding its CPU:
+ * it comes round later, and who kicks may run the engine before, see push.c), or the
+ * worker.
  * Every party announces itself before it checks for kicks, and the kicker sets
  * kicks before it checks for parties: full barriers on both sides, so one of the
  * two sees the other.
@@ -31,9 +32,9 @@ bool hcomm_comm_tell_waiter(struct hcomm_comm *comm)
 		return false;
 	switch (atomic_read(&ctx->waiter)) {
 	case HCOMM_WAITER_SPIN:
+	case HCOMM_WAITER_YIELD:
 		return true;
 	case HCOMM_WAITER_SLEEP:
-	case HCOMM_WAITER_YIELD:
 		wake_up_all(&ctx->waiter_wq);
 		return true;
 	default:

@@ -228,12 +228,8 @@ static void ctx_yield(struct hcomm_ctx *ctx, u64 now)
 		ctx->no_yield = ktime_get_ns() + NO_YIELD_NS;
 }
 
-/*
- * Spin: until it is done, or nothing came for the time that the user allows.  @shares:
- * out: others want the CPU.
- */
-static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end,
-		    bool *shares)
+/* Spin: until it is done, or nothing came for the time that the user allows. */
+static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
 	struct spin spin = {
 		.push = LIST_HEAD_INIT(spin.push),
@@ -263,7 +259,6 @@ static int ctx_spin(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u6
 		cpu_relax();
 	}
 	hcomm_push_leave(&spin.push);
-	*shares = spin.shares;
 	return ret;
 }
 
@@ -286,11 +281,10 @@ static int ctx_sleep(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u
 
 static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *arg, u64 end)
 {
-	bool shares;
 	int ret;
 
 	for (;;) {
-		ret = ctx_spin(ctx, done, arg, end, &shares);
+		ret = ctx_spin(ctx, done, arg, end);
 		if (!ret && signal_pending(current))
 			ret = -ERESTARTSYS;
 		/* Also if there is more to be done: that is for the worker then. */
@@ -299,7 +293,7 @@ static int wait_as_waiter(struct hcomm_ctx *ctx, int (*done)(void *arg), void *a
 		if (ret)
 			break;
 		atomic_set(&ctx->kicked, 0);
-		atomic_set(&ctx->waiter, shares ? HCOMM_WAITER_YIELD : HCOMM_WAITER_SLEEP);
+		atomic_set(&ctx->waiter, HCOMM_WAITER_SLEEP);
 		/* From here on a kick sets kicked and wakes; what came before is seen. */
 		smp_mb();
 		ret = 0;
