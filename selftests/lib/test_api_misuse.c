@@ -325,6 +325,32 @@ static void test_config(void)
 	verdict("bad options are named, with what they may be");
 }
 
+/* rank 1 gives @given elements to a root that expects @expected of it */
+static void zero_count(size_t given, size_t expected)
+{
+	int in[5] = { 0 }, out[8 * 5] = { 0 }, i;
+	size_t counts[8] = { 5, expected, 5, 5, 5, 5, 5, 5 };
+	hcommResult_t ret = HCOMM_SUCCESS;
+	hcommComm_t comm;
+
+	MUST(hcommCommDup(COMM_WORLD, &comm, NULL));
+	/* what is small is sent before anybody expects it; in the end all must know */
+	for (i = 0; i < 40 && !ret; i++)
+		ret = hcommGatherV(in, rank == 1 ? given : 5, out, counts, NULL, hcommInt32, 0,
+				   comm);
+	expect(hcommBarrier(comm), HCOMM_ERR_MISMATCH, "compare the counts of GatherV");
+	MUST(hcommCommDestroy(comm));
+}
+
+static void test_zero_count(void)
+{
+	if (size > 1 && size <= 8) {
+		zero_count(5, 0);
+		zero_count(0, 5);
+	}
+	verdict("a block that only one of two ranks knows of");
+}
+
 static void test_fork(void)
 {
 	hcommRequest_t req = NULL;
@@ -349,7 +375,7 @@ int main(int argc, char **argv)
 	begin(&argc, &argv);
 	RUN_TESTS(test_known_fault, test_undone, test_overlap, test_counts,
 		  test_null_in_place, test_words, test_ops, test_deregistered, test_config,
-		  test_fork);
+		  test_zero_count, test_fork);
 	failed = end();
 	expect(hcommFinalize(), HCOMM_ERR_INVALID_USAGE, "hcommFinalize() was called already");
 	expect(hcommInit(NULL, NULL), HCOMM_ERR_INVALID_USAGE, "hcommFinalize()");

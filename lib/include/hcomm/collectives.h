@@ -184,8 +184,8 @@ hcommResult_t hcommExscan(const void *send, void *recv, size_t count,
  * that is not looked for, and what overlaps has the bytes of any of them.
  *
  * What a rank sends to another is what that one expects: different counts are
- * HCOMM_ERR_MISMATCH.  If one of them is 0, who expects the block waits for it
- * (until HCOMM_TIMEOUT), and a small block that nobody expects may go unnoticed.
+ * HCOMM_ERR_MISMATCH.  If one of them is 0 it takes up to a second to find that out,
+ * and it may be a later call that says so.
  */
 
 /**
