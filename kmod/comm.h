@@ -206,21 +206,14 @@ struct hcomm_comm {
 void hcomm_comm_kick(struct hcomm_comm *comm);
 
 /**
- * hcomm_comm_kick_runs - something arrived that only a run can want
- * @comm: communicator
- *
- * As hcomm_comm_kick() if there are runs.  Else the next launch finds it: a peer was
- * quicker, and a worker would but take the processor from who is about to launch.
- */
-void hcomm_comm_kick_runs(struct hcomm_comm *comm);
-
-/**
  * hcomm_comm_kick_by - a peer on this kernel sent something
  * @comm: communicator
  * @by: the peer's, locked
- * @runs: only a run can want it: as hcomm_comm_kick_runs()
+ * @runs: only a run can want it
  *
- * Who runs the peer's engine may have to run this one, too.
+ * As hcomm_comm_kick(), but who runs the peer's engine may have to run this one, too.
+ * What only a run can want waits for the next launch if there is none: the peer was
+ * quicker, and a worker would but take the processor from who is about to launch.
  */
 void hcomm_comm_kick_by(struct hcomm_comm *comm, struct hcomm_comm *by, bool runs);
 

@@ -61,8 +61,9 @@ bool hcomm_comm_run(struct hcomm_comm *comm, u32 budget, bool arm);
 /* The same; peers to push are added to @push. */
 bool hcomm_comm_run_push(struct hcomm_comm *comm, u32 budget, bool arm,
 			 struct list_head *push);
-/* The same, with @arm, unless somebody has the lock: then true, too. */
-bool hcomm_comm_try_run(struct hcomm_comm *comm, u32 budget, struct list_head *push);
+/* The same, with @arm; false: somebody has the lock, and @more is as it was. */
+bool hcomm_comm_try_run(struct hcomm_comm *comm, u32 budget, struct list_head *push,
+			bool *more);
 /* The same, with comm->lock held and kept. */
 bool hcomm_comm_run_locked(struct hcomm_comm *comm, u32 budget, bool arm);
 /* Somebody must look at the communicator: the waiter, or the worker. */

@@ -72,13 +72,13 @@ bool hcomm_push_next(struct list_head *push)
 {
 	struct hcomm_comm *comm = push_take(push);
 	u64 end = ktime_get_ns() + PUSH_NS;
-	bool more;
+	bool more = true;
 
 	if (!comm)
 		return false;
-	do {
-		more = hcomm_comm_try_run(comm, HCOMM_WORKER_BUDGET, push);
-	} while (more && !mutex_is_locked(&comm->lock) && ktime_get_ns() < end);
+	while (more && hcomm_comm_try_run(comm, HCOMM_WORKER_BUDGET, push, &more) &&
+	       ktime_get_ns() < end)
+		;
 	atomic64_inc(&comm->pushes);
 	if (more)
 		push_give_back(comm);

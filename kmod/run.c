@@ -83,11 +83,6 @@ void hcomm_comm_kick(struct hcomm_comm *comm)
 	comm_kick(comm, NULL);
 }
 
-void hcomm_comm_kick_runs(struct hcomm_comm *comm)
-{
-	comm_kick_runs(comm, NULL);
-}
-
 void hcomm_comm_kick_by(struct hcomm_comm *comm, struct hcomm_comm *by, bool runs)
 {
 	lockdep_assert_held(&by->lock);
@@ -177,12 +172,15 @@ bool hcomm_comm_run_push(struct hcomm_comm *comm, u32 budget, bool arm,
 	return comm_run(comm, budget, arm, push);
 }
 
-bool hcomm_comm_try_run(struct hcomm_comm *comm, u32 budget, struct list_head *push)
+bool hcomm_comm_try_run(struct hcomm_comm *comm, u32 budget, struct list_head *push,
+			bool *more)
 {
 	atomic_inc(&comm->runners);
-	if (mutex_trylock(&comm->lock))
-		return comm_run(comm, budget, true, push);
-	atomic_dec_return(&comm->runners);
+	if (!mutex_trylock(&comm->lock)) {
+		atomic_dec_return(&comm->runners);
+		return false;
+	}
+	*more = comm_run(comm, budget, true, push);
 	return true;
 }
 
